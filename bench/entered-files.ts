@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { storeCertificates } from "../certs/certificate-files.ts";
 import { makeCertificates } from "../certs/make.ts";
 import { startSTSEmulator } from "../cli/local/sts-emulator/emulator.ts";
-import { judgeSelector } from "../shared/checks/judge-selector.ts";
+import { judgeSelector } from "../shared/ack/judge-selector.ts";
 import { createLogger } from "../shared/server/logger.ts";
 import { readSettings } from "../shared/server/read-settings.ts";
 import { ManifestSource } from "../shared/sources/file-source.ts";

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 /** The share of the busy time that a function takes itself, without the functions that it calls. */
 export interface ProfileLine {
   readonly share: number;
-  /** Such as `runChecks shared/checks/run.ts`. */
+  /** Such as `runChecks shared/core/run.ts`. */
   readonly place: string;
 }
 

@@ -1,7 +1,7 @@
-import { isACKGroup } from "../shared/contract/ack-groups.ts";
+import { isACKGroup } from "../shared/core/ack-groups.ts";
 import { compareText } from "../shared/formats/text.ts";
-import type { KindList, KindsByGroup } from "../shared/model/bundled-types.ts";
-import type { TypeEntry } from "../shared/model/resource-types.ts";
+import type { KindList, KindsByGroup } from "../shared/ack/bundled-types.ts";
+import type { TypeEntry } from "../shared/core/resource-types.ts";
 
 /**
  * Returns the list with the types, which replace all kinds of their groups. Other groups stay, because a cluster has

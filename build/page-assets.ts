@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
-import type { Assets } from "../shared/role-map/page-html.ts";
+import type { Assets } from "../shared/diagnosis/role-map/page-html.ts";
 
 const PAGE = path.join(import.meta.dirname, "../page");
 

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { WEBHOOK } from "../shared/contract/installation.ts";
+import { WEBHOOK } from "../shared/core/installation.ts";
 
 /** The file in which Kubernetes tells a Pod its namespace. */
 const NAMESPACE_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";

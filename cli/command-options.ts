@@ -1,7 +1,7 @@
 import { Option } from "commander";
-import { choicesOf, type Command, defaultOf, type Definition } from "../shared/contract/setting-definition.ts";
-import type { RemovedSetting } from "../shared/contract/removed-settings.ts";
-import type { SettingName } from "../shared/contract/settings.ts";
+import { choicesOf, type Command, defaultOf, type Definition } from "../shared/core/setting-definition.ts";
+import type { RemovedSetting } from "../shared/core/removed-settings.ts";
+import type { SettingName } from "../shared/core/settings.ts";
 import { flagGroup, flagHelp } from "./help.ts";
 
 /** Whether the value of the flag is split at commas. */

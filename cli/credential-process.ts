@@ -1,12 +1,12 @@
 import type { IncomingMessage, RequestOptions } from "node:http";
 import type { LookupFunction } from "node:net";
 import process from "node:process";
-import { type SteadyClock, systemClock, withTimeout } from "../shared/clock.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
+import { type SteadyClock, systemClock, withTimeout } from "../shared/core/clock.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { field, parseJSON, stringAt } from "../shared/formats/json.ts";
 import { printable } from "../shared/formats/text.ts";
-import { parseKindFlag, parseLabelFlags } from "../shared/resolution/hypothetical-resource.ts";
+import { parseKindFlag, parseLabelFlags } from "../shared/diagnosis/hypothetical-resource.ts";
 import { formatExpiration, statedExpirationMs } from "../sidecar/http/respond.ts";
 import { readToken } from "../sidecar/token.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";

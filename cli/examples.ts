@@ -1,4 +1,4 @@
-import type { Command } from "../shared/contract/setting-definition.ts";
+import type { Command } from "../shared/core/setting-definition.ts";
 
 /** The examples in the help of each command. A test passes each to the program. */
 export const EXAMPLES: Readonly<Record<Command | "", readonly string[]>> = {

@@ -1,6 +1,6 @@
 import { CATALOGUE } from "../shared/checks/catalogue.ts";
-import type { CheckEntry } from "../shared/checks/check.ts";
-import { REMOVED_CODES, type RemovedCode } from "../shared/contract/removed-codes.ts";
+import type { CheckEntry } from "../shared/core/check.ts";
+import { REMOVED_CODES, type RemovedCode } from "../shared/core/removed-codes.ts";
 import { ERRORS, ResolverError } from "../shared/formats/errors.ts";
 import { allClosest, listOf, quote } from "../shared/formats/text.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";

@@ -1,4 +1,4 @@
-import { type Command, COMMANDS } from "../shared/contract/setting-definition.ts";
+import { type Command, COMMANDS } from "../shared/core/setting-definition.ts";
 
 /** A heading in the help, under which flags are listed. */
 export type FlagGroup =

@@ -1,6 +1,6 @@
-import { type Command, COMMANDS } from "../shared/contract/setting-definition.ts";
-import { OF_SELECTORS, REVIEWERS } from "../shared/contract/trust-settings.ts";
-import { JUDGES, OFFLINE, type SettingName } from "../shared/contract/settings.ts";
+import { type Command, COMMANDS } from "../shared/core/setting-definition.ts";
+import { OF_SELECTORS, REVIEWERS } from "../shared/core/trust-settings.ts";
+import { JUDGES, OFFLINE, type SettingName } from "../shared/core/settings.ts";
 import { type FlagGroup, type FlagHelp, help, rare, rareIn } from "./help-rows.ts";
 import { TRUST_HELP } from "./trust-help.ts";
 

@@ -1,11 +1,11 @@
-import { decisionSettings } from "../shared/contract/context.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
-import type { Inventory } from "../shared/inventory/inventory.ts";
+import { decisionSettings } from "../shared/core/context.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
+import type { Inventory } from "../shared/core/inventory.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import { drain } from "../shared/formats/paced.ts";
-import type { Impact } from "../shared/resolution/impact.ts";
-import { roleMapOf } from "../shared/role-map/build-map.ts";
-import type { RoleMap } from "../shared/role-map/role-map.ts";
+import type { Impact } from "../shared/diagnosis/impact.ts";
+import { roleMapOf } from "../shared/diagnosis/role-map/build-map.ts";
+import type { RoleMap } from "../shared/diagnosis/role-map/role-map.ts";
 import { auditWithProgress } from "./audit.ts";
 import { mapInput } from "./input/map-input.ts";
 import type { State } from "./input/state.ts";

@@ -1,6 +1,6 @@
-import { systemClock } from "../shared/clock.ts";
-import { decisionSettings } from "../shared/contract/context.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
+import { systemClock } from "../shared/core/clock.ts";
+import { decisionSettings } from "../shared/core/context.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
 import { STDIN } from "../shared/files/listing.ts";
 import type { Manifest } from "../shared/files/manifest-reader.ts";
 import { type ProposedState, stateAfterApply, stateAfterDelete } from "../shared/files/proposed-state.ts";
@@ -9,11 +9,11 @@ import { ResolverError } from "../shared/formats/errors.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
 import { countOf, printable } from "../shared/formats/text.ts";
-import type { RoleMap } from "../shared/role-map/role-map.ts";
+import type { RoleMap } from "../shared/diagnosis/role-map/role-map.ts";
 import {
   compareInventories, countsOf, type Impact, type ImpactComparison, isDisruptive,
-} from "../shared/resolution/impact.ts";
-import { NewRoles } from "../shared/resolution/new-roles.ts";
+} from "../shared/diagnosis/impact.ts";
+import { NewRoles } from "../shared/diagnosis/new-roles.ts";
 import { storedManifests } from "../shared/files/files.ts";
 import { CHANGE_FIELDS, Only } from "./input/only.ts";
 import { OrderedChecks } from "./input/ordered-checks.ts";

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { type NoticedSettings, startNotices } from "../shared/contract/removed-settings.ts";
+import { type NoticedSettings, startNotices } from "../shared/core/removed-settings.ts";
 import type { Environment } from "../shared/server/read-settings.ts";
 
 /** An output stream. `columns` is the width of the terminal, if the stream is a terminal. */

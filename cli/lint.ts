@@ -1,8 +1,8 @@
-import { systemClock } from "../shared/clock.ts";
-import { type CheckResult, runChecks } from "../shared/checks/run.ts";
-import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
+import { systemClock } from "../shared/core/clock.ts";
+import { type CheckResult, runChecks } from "../shared/core/run.ts";
+import { decisionSettings, type DecisionSettings } from "../shared/core/context.ts";
 import { compareText } from "../shared/formats/text.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
 import type { InputFault } from "../shared/files/manifest-reader.ts";
 import { unjudgedText } from "../shared/files/unjudged.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";

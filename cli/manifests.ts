@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { isManifestPart, manifestObjects, renderYAML } from "../manifests/render.ts";
 import { needsAccessReviews } from "../shared/checks/access-reviews.ts";
-import { checkSeveritiesOf } from "../shared/contract/context.ts";
+import { checkSeveritiesOf } from "../shared/core/context.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
 import { controllersOf } from "../shared/formats/names.ts";
 import { EXIT, type ExitStatus, type IO, writeLines, writeStartNotices } from "./io.ts";
 

@@ -1,8 +1,8 @@
-import { decisionSettings } from "../shared/contract/context.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
+import { decisionSettings } from "../shared/core/context.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
 import { countOf } from "../shared/formats/text.ts";
-import { roleMapOf } from "../shared/role-map/build-map.ts";
-import type { RoleMap } from "../shared/role-map/role-map.ts";
+import { roleMapOf } from "../shared/diagnosis/role-map/build-map.ts";
+import type { RoleMap } from "../shared/diagnosis/role-map/role-map.ts";
 import { auditWithProgress } from "./audit.ts";
 import { mapInput } from "./input/map-input.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";

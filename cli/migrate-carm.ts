@@ -1,22 +1,22 @@
 import { renderYAML } from "../manifests/render.ts";
-import { type Finding, findingLine } from "../shared/checks/check.ts";
-import { runChecks } from "../shared/checks/run.ts";
-import { ACCOUNT_MAP, TEAM_MAP } from "../shared/contract/annotation-keys.ts";
-import { decisionSettings } from "../shared/contract/context.ts";
+import { type Finding, findingLine } from "../shared/core/check.ts";
+import { runChecks } from "../shared/core/run.ts";
+import { ACCOUNT_MAP, TEAM_MAP } from "../shared/core/annotation-keys.ts";
+import { decisionSettings } from "../shared/core/context.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
-import type { Inventory } from "../shared/inventory/inventory.ts";
+import type { Inventory } from "../shared/core/inventory.ts";
 import { accountOfARN } from "../shared/formats/arn.ts";
-import { isACKGroup } from "../shared/contract/ack-groups.ts";
+import { isACKGroup } from "../shared/core/ack-groups.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
 import { countOf, printable } from "../shared/formats/text.ts";
 import {
   decideGates, type GateProblem, type GateValues, uncoveredControllers,
-} from "../shared/resolution/migration-gates.ts";
+} from "../shared/carm/migration-gates.ts";
 import {
   type MigrationPlan, planMigration, type ProvedMigration, proveMigration,
-} from "../shared/resolution/migration-plan.ts";
-import { deploymentsText } from "../shared/model/controller-deployment.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
+} from "../shared/carm/migration-plan.ts";
+import { deploymentsText } from "../shared/controllers/controller-deployment.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { runWithProgress } from "./output/progress.ts";
 import { isUnreadable, readStates, type State } from "./input/state.ts";

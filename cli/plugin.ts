@@ -1,6 +1,6 @@
-import { type Command, COMMANDS } from "../shared/contract/setting-definition.ts";
-import { PRODUCT } from "../shared/contract/installation.ts";
-import { SETTINGS } from "../shared/contract/settings.ts";
+import { type Command, COMMANDS } from "../shared/core/setting-definition.ts";
+import { PRODUCT } from "../shared/core/installation.ts";
+import { SETTINGS } from "../shared/core/settings.ts";
 import { environmentName, type Flags } from "../shared/server/read-settings.ts";
 import { type IO, rewriting, type TextStream } from "./io.ts";
 

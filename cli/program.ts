@@ -1,12 +1,12 @@
 import { Argument, Command as Commander, CommanderError, Option } from "commander";
 import { ResolverError } from "../shared/formats/errors.ts";
-import type { Command } from "../shared/contract/setting-definition.ts";
-import { removedFrom } from "../shared/contract/removed-settings.ts";
-import { DEFINITIONS, SETTINGS, type SettingsFor } from "../shared/contract/settings.ts";
+import type { Command } from "../shared/core/setting-definition.ts";
+import { removedFrom } from "../shared/core/removed-settings.ts";
+import { DEFINITIONS, SETTINGS, type SettingsFor } from "../shared/core/settings.ts";
 import { type Flags, readSettings, removedWarnings } from "../shared/server/read-settings.ts";
 import { checkFault } from "../shared/checks/catalogue.ts";
 import { countOf, withoutCommands } from "../shared/formats/text.ts";
-import { VERSION } from "../shared/contract/installation.ts";
+import { VERSION } from "../shared/core/installation.ts";
 import { EXAMPLES } from "./examples.ts";
 import { isSplit, optionOf, removedOption } from "./command-options.ts";
 import { flagGroup, isRare } from "./help.ts";

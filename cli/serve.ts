@@ -1,9 +1,9 @@
-import { judgeStored } from "../shared/checks/judge-selector.ts";
-import type { KubernetesAPI } from "../shared/cluster/api.ts";
-import { checkSeveritiesOf } from "../shared/contract/context.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
+import { judgeStored } from "../shared/ack/judge-selector.ts";
+import type { KubernetesAPI } from "../shared/api/api.ts";
+import { checkSeveritiesOf } from "../shared/core/context.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
-import { servesIdentities } from "../shared/resolution/grant-by-identity.ts";
+import { servesIdentities } from "../shared/capa/grant-by-identity.ts";
 import { createLogger, logInventory, type Logger, logNotices } from "../shared/server/logger.ts";
 import { type Drain, stopOnSignals } from "../shared/server/stopping.ts";
 import { ManifestSource } from "../shared/sources/file-source.ts";
@@ -83,7 +83,7 @@ export async function runServer(
 }
 
 async function connect(settings: Pick<WebhookSettings, "kubeconfig" | "context">): Promise<KubernetesAPI> {
-  const { connectKubernetes } = await import("../shared/cluster/kubeconfig.ts");
+  const { connectKubernetes } = await import("../shared/api/kubeconfig.ts");
   return await connectKubernetes(settings);
 }
 

@@ -1,4 +1,4 @@
-import type { SettingsFor } from "../shared/contract/settings.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
 import { Drain } from "../shared/server/stopping.ts";
 import { runSidecar } from "../sidecar/main.ts";
 import { checkSidecarSettings } from "../sidecar/options.ts";

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
-import { systemClock } from "../shared/clock.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
+import { systemClock } from "../shared/core/clock.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
 import { errorMessage, ResolverError } from "../shared/formats/errors.ts";
 import { printable } from "../shared/formats/text.ts";
 import type { IAMData } from "../shared/trust/iam-data.ts";

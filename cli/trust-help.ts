@@ -1,4 +1,4 @@
-import { REVIEWERS, type TRUST_SETTINGS } from "../shared/contract/trust-settings.ts";
+import { REVIEWERS, type TRUST_SETTINGS } from "../shared/core/trust-settings.ts";
 import { type FlagHelp, help, rareIn } from "./help-rows.ts";
 
 const OF_ROLES = "IAM export: judge trust policies too";

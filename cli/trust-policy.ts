@@ -1,5 +1,5 @@
-import { systemClock } from "../shared/clock.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
+import { systemClock } from "../shared/core/clock.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
 import { parseRoleARN } from "../shared/formats/arn.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { printable, quote } from "../shared/formats/text.ts";

@@ -1,5 +1,5 @@
-import { systemClock } from "../shared/clock.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
+import { systemClock } from "../shared/core/clock.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
 import { countOf, printable } from "../shared/formats/text.ts";
 import type { IAMData } from "../shared/trust/iam-data.ts";
 import { Intended } from "../shared/trust/intended.ts";

@@ -1,6 +1,6 @@
-import { systemClock } from "../shared/clock.ts";
-import { SELECTOR_KIND } from "../shared/contract/ack-groups.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
+import { systemClock } from "../shared/core/clock.ts";
+import { SELECTOR_KIND } from "../shared/core/ack-groups.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
 import { countOf, printable, quote } from "../shared/formats/text.ts";
 import { trustTargets } from "../shared/resolution/trust-targets.ts";
 import type { IAMData } from "../shared/trust/iam-data.ts";

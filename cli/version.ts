@@ -1,6 +1,6 @@
 import process from "node:process";
-import { PRODUCT, VERSION } from "../shared/contract/installation.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
+import { PRODUCT, VERSION } from "../shared/core/installation.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 
 /** Prints what a report of a problem should state: the version of the program, and of the Node.js that runs it. */

@@ -1,6 +1,6 @@
 import { needsAccessReviews } from "../shared/checks/access-reviews.ts";
-import { decisionSettings } from "../shared/contract/context.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
+import { decisionSettings } from "../shared/core/context.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { DRAIN_MS, runWebhook } from "../webhook/main.ts";
 import type { ExitStatus, IO } from "./io.ts";

@@ -1,10 +1,10 @@
-import type { KubernetesAPI } from "../shared/cluster/api.ts";
-import { openKubeconfig } from "../shared/cluster/kubeconfig.ts";
-import { decisionSettings } from "../shared/contract/context.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
+import type { KubernetesAPI } from "../shared/api/api.ts";
+import { openKubeconfig } from "../shared/api/kubeconfig.ts";
+import { decisionSettings } from "../shared/core/context.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
 import { DEFAULT_NAMESPACE, objectReference } from "../shared/formats/object-meta.ts";
-import { controllersOfGroup } from "../shared/model/controller-deployment.ts";
-import { type Settlement, settleSettings } from "../shared/model/controller-settings.ts";
+import { controllersOfGroup } from "../shared/controllers/controller-deployment.ts";
+import { type Settlement, settleSettings } from "../shared/controllers/controller-settings.ts";
 import { Adviser } from "./input/advice.ts";
 import { explainResource } from "./input/explained-resource.ts";
 import { findNamed, parseNamedResource, readNamed } from "./input/named-resource.ts";

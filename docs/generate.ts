@@ -9,13 +9,13 @@ import { chartFiles } from "../manifests/chart-files.ts";
 import { renderDashboard } from "../manifests/observability/dashboard.ts";
 import { valuesSchema } from "../manifests/values-schema.ts";
 import { CATALOGUE } from "../shared/checks/catalogue.ts";
-import type { CheckEntry } from "../shared/checks/check.ts";
+import type { CheckEntry } from "../shared/core/check.ts";
 import { ERRORS } from "../shared/formats/errors.ts";
-import { LIMIT_CHECKS, type Limit, LIMITS } from "../shared/contract/limits.ts";
-import { ALWAYS_DENYING, OTHER_CHECKS, PROFILE_NAMES, PROFILES } from "../shared/contract/profiles.ts";
-import { type Definition, withValue } from "../shared/contract/setting-definition.ts";
-import { DEFINITIONS, OFFLINE, type SettingName } from "../shared/contract/settings.ts";
-import { BUNDLED_KINDS } from "../shared/model/bundled-types.ts";
+import { LIMIT_CHECKS, type Limit, LIMITS } from "../shared/core/limits.ts";
+import { ALWAYS_DENYING, OTHER_CHECKS, PROFILE_NAMES, PROFILES } from "../shared/core/profiles.ts";
+import { type Definition, withValue } from "../shared/core/setting-definition.ts";
+import { DEFINITIONS, OFFLINE, type SettingName } from "../shared/core/settings.ts";
+import { BUNDLED_KINDS } from "../shared/ack/bundled-types.ts";
 import { chartValueLines } from "./chart-values.ts";
 import { withTable } from "./generated-table.ts";
 import { manPage } from "./man-page.ts";
@@ -203,7 +203,7 @@ writeOrCheck("docs", pages);
 writeOrCheck("man", { "ack-role-resolver.1": manPage() });
 writeOrCheck("manifests/chart", chartFiles());
 writeOrCheck("manifests/observability", observability);
-writeOrCheck("shared/contract", { "ack-kinds.json": kindListText(BUNDLED_KINDS) });
+writeOrCheck("shared/core", { "ack-kinds.json": kindListText(BUNDLED_KINDS) });
 
 if (!process.argv.includes("--check")) {
   writeOrCheck("docs", { "session.svg": await terminalSession() });

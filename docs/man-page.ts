@@ -2,8 +2,8 @@ import process from "node:process";
 import type { Command as Commander, Option } from "commander";
 import { EXAMPLES } from "../cli/examples.ts";
 import { programOf } from "../cli/program.ts";
-import { COMMANDS } from "../shared/contract/setting-definition.ts";
-import { PRODUCT, VERSION } from "../shared/contract/installation.ts";
+import { COMMANDS } from "../shared/core/setting-definition.ts";
+import { PRODUCT, VERSION } from "../shared/core/installation.ts";
 
 const EXIT_STATUS = [
   ["0", "No problem was found. Warnings do not change the status, unless --fail-on says so."],

@@ -2,11 +2,11 @@ import { checkPolicies, DEFAULT_POLICY_SETTINGS } from "../manifests/policies.ts
 import { listsOf } from "../manifests/policies/policy.ts";
 import { MAX_COMPARED } from "../manifests/policies/selector-matches.ts";
 import { CATALOGUE, CLUSTER_CHECKS, IDENTITY_CHECKS, POD_CHECKS } from "../shared/checks/catalogue.ts";
-import type { CheckEntry } from "../shared/checks/check.ts";
-import { TRUST_CHECKS } from "../shared/checks/role-trust.ts";
-import { CI_33 } from "../shared/checks/identity-shape.ts";
-import { limitCheck } from "../shared/checks/size-limits.ts";
-import { ACK_02 } from "../shared/checks/forged-annotations.ts";
+import type { CheckEntry } from "../shared/core/check.ts";
+import { TRUST_CHECKS } from "../shared/trust/role-trust.ts";
+import { CI_33 } from "../shared/capa/identity-shape.ts";
+import { limitCheck } from "../shared/core/size-limits.ts";
+import { ACK_02 } from "../shared/ack/forged-annotations.ts";
 import { withTable } from "./generated-table.ts";
 
 const OTHER_OBJECTS = "needs other objects";

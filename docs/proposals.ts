@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Readable, Writable } from "node:stream";
 import { runCommandLine } from "../cli/program.ts";
-import { CAPA_VERSION, INFRASTRUCTURE_GROUP } from "../shared/contract/capa-kinds.ts";
+import { CAPA_VERSION, INFRASTRUCTURE_GROUP } from "../shared/core/capa-kinds.ts";
 import { withTable } from "./generated-table.ts";
 
 /** A YAML block of a proposal. `line` is undefined if its document has no lines. */

@@ -1,10 +1,10 @@
 import type { V1MatchCondition } from "@kubernetes/client-node";
-import { ACCOUNT_MAP, RESOLUTION_KEYS, TEAM_MAP, WAIVER_ANNOTATION } from "../shared/contract/annotation-keys.ts";
-import { BOOKKEEPING } from "../shared/contract/exemptions.ts";
-import { SELECTOR_GROUP } from "../shared/contract/ack-groups.ts";
-import type { ConditionName } from "../shared/contract/kind-row.ts";
-import { LIMITS } from "../shared/contract/limits.ts";
-import { MIRROR_ANNOTATION } from "../shared/model/pod.ts";
+import { ACCOUNT_MAP, RESOLUTION_KEYS, TEAM_MAP, WAIVER_ANNOTATION } from "../shared/core/annotation-keys.ts";
+import { BOOKKEEPING } from "../shared/core/exemptions.ts";
+import { SELECTOR_GROUP } from "../shared/core/ack-groups.ts";
+import type { ConditionName } from "../shared/core/kind-row.ts";
+import { LIMITS } from "../shared/core/limits.ts";
+import { MIRROR_ANNOTATION } from "../shared/core/pod.ts";
 import { texts } from "../shared/formats/cel.ts";
 
 // The conditions under which the API server calls a webhook or evaluates a policy. If a condition of a webhook with
@@ -64,7 +64,7 @@ export const CONDITIONS: Readonly<Record<ConditionName, string>> = {
   /**
    * Skips an UPDATE that changes only fields that the API server and controllers maintain, such as finalizers, or the
    * annotations in which the webhook records a resolution. The webhook admits such an update without a check
-   * (shared/contract/exemptions.ts). This condition is not for a mutating webhook, which corrects these annotations.
+   * (shared/core/exemptions.ts). This condition is not for a mutating webhook, which corrects these annotations.
    */
   "changes-more-than-bookkeeping": `request.operation != "UPDATE" || !(${CONTENT} && ${METADATA} && ${ANNOTATIONS})`,
   /**

@@ -1,19 +1,19 @@
 import type {
   V1CustomResourceDefinition, V1CustomResourceDefinitionSpec, V1CustomResourceDefinitionVersion,
 } from "@kubernetes/client-node";
-import { IRS_35 } from "../shared/checks/selector-matches.ts";
-import { IRS_00 } from "../shared/checks/selector-shape.ts";
-import { IRS_12 } from "../shared/checks/selector-types.ts";
+import { IRS_35 } from "../shared/ack/selector-matches.ts";
+import { IRS_00 } from "../shared/ack/selector-shape.ts";
+import { IRS_12 } from "../shared/ack/selector-types.ts";
 import {
   CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, SERVICE_ACCOUNT_IDENTITY, STS_AUDIENCE,
-} from "../shared/contract/capa-kinds.ts";
-import type { Runtime } from "../shared/contract/context.ts";
+} from "../shared/core/capa-kinds.ts";
+import type { Runtime } from "../shared/core/context.ts";
 import { ARN_LENGTH } from "../shared/formats/arn.ts";
-import { DURATION_LIMITS } from "../shared/model/session.ts";
-import { EXPIRATION_LIMITS, MAX_AUDIENCES } from "../shared/resolution/role-session.ts";
-import { SELECTOR_GROUP, SELECTOR_KIND } from "../shared/contract/ack-groups.ts";
-import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../shared/model/selector-schema.ts";
-import { labelsOf } from "../shared/contract/installation.ts";
+import { DURATION_LIMITS } from "../shared/core/session.ts";
+import { EXPIRATION_LIMITS, MAX_AUDIENCES } from "../shared/capa/role-session.ts";
+import { SELECTOR_GROUP, SELECTOR_KIND } from "../shared/core/ack-groups.ts";
+import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../shared/ack/selector-schema.ts";
+import { labelsOf } from "../shared/core/installation.ts";
 
 /** A CEL rule in a schema. The API server applies the rule to each value of the schema. */
 interface ValidationRule {

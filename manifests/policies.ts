@@ -1,5 +1,5 @@
-import type { Runtime } from "../shared/contract/context.ts";
-import { SETTINGS } from "../shared/contract/settings.ts";
+import type { Runtime } from "../shared/core/context.ts";
+import { SETTINGS } from "../shared/core/settings.ts";
 import { clusterPolicy, resourcePolicy } from "./policies/resources.ts";
 import {
   adoptedResourcePolicy, type FieldExportOptions, fieldExportPolicy, namespacePolicy,

@@ -1,13 +1,13 @@
 import type { RbacV1Subject, V1ObjectMeta, V1PolicyRule } from "@kubernetes/client-node";
 import {
   CONTROL_PLANE_GROUP, CONTROLLER_IDENTITY, identityPlural, INFRASTRUCTURE_GROUP, SERVICE_ACCOUNT_IDENTITY,
-} from "../shared/contract/capa-kinds.ts";
-import { CLUSTER_GROUP } from "../shared/contract/cluster-parts.ts";
+} from "../shared/core/capa-kinds.ts";
+import { CLUSTER_GROUP } from "../shared/core/cluster-parts.ts";
 import {
   CERTIFICATES, type Component, IDENTITY_ACCOUNTS, labelsOf, PRODUCT, WEBHOOK,
-} from "../shared/contract/installation.ts";
-import type { RoleName } from "../shared/contract/kind-row.ts";
-import { KINDS } from "../shared/contract/kinds.ts";
+} from "../shared/core/installation.ts";
+import type { RoleName } from "../shared/core/kind-row.ts";
+import { KINDS } from "../shared/kinds.ts";
 import { groupsOf, type WebhookOptions } from "./webhooks.ts";
 
 type AccountOptions = Pick<WebhookOptions, "namespace" | "serviceAccount">;

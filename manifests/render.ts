@@ -1,10 +1,10 @@
 import { Document, visit } from "yaml";
 import { isCheckEnabled } from "../shared/checks/access-reviews.ts";
-import { AC_05 } from "../shared/checks/cluster-reference.ts";
-import { isACKGroup, knownGroups } from "../shared/contract/ack-groups.ts";
-import type { Runtime } from "../shared/contract/context.ts";
-import { labelsOf, WEBHOOK } from "../shared/contract/installation.ts";
-import { SETTINGS } from "../shared/contract/settings.ts";
+import { AC_05 } from "../shared/capa/cluster-reference.ts";
+import { isACKGroup, knownGroups } from "../shared/core/ack-groups.ts";
+import type { Runtime } from "../shared/core/context.ts";
+import { labelsOf, WEBHOOK } from "../shared/core/installation.ts";
+import { SETTINGS } from "../shared/core/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { quote, withoutCommands } from "../shared/formats/text.ts";
 import { iamRoleSelectorCRD } from "./crds.ts";

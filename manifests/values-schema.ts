@@ -2,12 +2,12 @@
 import {
   choicesOf, type Definition, HTTPS_URL, IMAGE, IMAGE_PARTS, NAMESPACE as NAMESPACE_NAME, OBJECT_NAME,
   RESERVED_VARIABLES, SIDECAR_ARGUMENT, USE_PROXY, VARIABLE_NAME, VARIABLE_VALUE,
-} from "../shared/contract/setting-definition.ts";
-import { PROFILE_NAMES } from "../shared/contract/profiles.ts";
-import { REMOVED_VALUES } from "../shared/contract/removed-settings.ts";
-import { DEFINITIONS, type SettingName } from "../shared/contract/settings.ts";
+} from "../shared/core/setting-definition.ts";
+import { PROFILE_NAMES } from "../shared/core/profiles.ts";
+import { REMOVED_VALUES } from "../shared/core/removed-settings.ts";
+import { DEFINITIONS, type SettingName } from "../shared/core/settings.ts";
 import { CHECK_VALUE } from "../shared/checks/catalogue.ts";
-import { labelsOf } from "../shared/contract/installation.ts";
+import { labelsOf } from "../shared/core/installation.ts";
 import { TIMEOUT_SECONDS } from "./webhooks.ts";
 
 type Schema = Readonly<Record<string, unknown>>;

@@ -2,11 +2,11 @@ import type {
   V1LabelSelector, V1MutatingWebhook, V1MutatingWebhookConfiguration, V1RuleWithOperations,
   V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
-import { IGNORED_NAMESPACES, INJECT_LABEL } from "../shared/contract/annotation-keys.ts";
-import { labelsOf, WEBHOOK } from "../shared/contract/installation.ts";
-import type { Review } from "../shared/contract/kind-row.ts";
-import { ALL_SERVICES, type KindID, KINDS } from "../shared/contract/kinds.ts";
-import { type Profile, PROFILES } from "../shared/contract/profiles.ts";
+import { IGNORED_NAMESPACES, INJECT_LABEL } from "../shared/core/annotation-keys.ts";
+import { labelsOf, WEBHOOK } from "../shared/core/installation.ts";
+import type { Review } from "../shared/core/kind-row.ts";
+import { ALL_SERVICES, type KindID, KINDS } from "../shared/kinds.ts";
+import { type Profile, PROFILES } from "../shared/core/profiles.ts";
 import { NAME_LABEL } from "../shared/formats/names.ts";
 import { conditionsOf } from "./conditions.ts";
 

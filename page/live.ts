@@ -1,4 +1,4 @@
-import type { PageData } from "../shared/role-map/page-html.ts";
+import type { PageData } from "../shared/diagnosis/role-map/page-html.ts";
 import { fill, h } from "./dom.ts";
 import type { Page } from "./page.ts";
 import { readData } from "./page-data.ts";

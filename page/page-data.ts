@@ -1,4 +1,4 @@
-import type { PageData } from "../shared/role-map/page-html.ts";
+import type { PageData } from "../shared/diagnosis/role-map/page-html.ts";
 
 /** Reads the data of the document. */
 export function readData(text: string): PageData {

@@ -1,4 +1,4 @@
-import type { RoleMap } from "../shared/role-map/role-map.ts";
+import type { RoleMap } from "../shared/diagnosis/role-map/role-map.ts";
 import { problemCards } from "./cards.ts";
 import { changeSource } from "./change-list.ts";
 import { button, fill, h, longText } from "./dom.ts";

@@ -1,4 +1,4 @@
-import type { MapFinding, MapSelector, Reason } from "../shared/role-map/role-map.ts";
+import type { MapFinding, MapSelector, Reason } from "../shared/diagnosis/role-map/role-map.ts";
 import { button, h, longText, nameText } from "./dom.ts";
 import { shape } from "./shapes.ts";
 import {

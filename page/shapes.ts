@@ -1,4 +1,4 @@
-import type { State } from "../shared/role-map/role-map.ts";
+import type { State } from "../shared/diagnosis/role-map/role-map.ts";
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -1,4 +1,4 @@
-import { type State, STATES } from "../shared/role-map/role-map.ts";
+import { type State, STATES } from "../shared/diagnosis/role-map/role-map.ts";
 import { button, fill, h } from "./dom.ts";
 import { shape } from "./shapes.ts";
 import { compare } from "./view/columns.ts";

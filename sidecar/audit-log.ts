@@ -1,8 +1,8 @@
-import type { SteadyClock } from "../shared/clock.ts";
+import type { SteadyClock } from "../shared/core/clock.ts";
 import { printable } from "../shared/formats/text.ts";
-import type { Identity } from "../shared/model/identity.ts";
-import { type IdentityGrant, identityOfGrant } from "../shared/resolution/grant-by-identity.ts";
-import type { Denial, Grant, RoleGrant } from "../shared/resolution/grant.ts";
+import type { Identity } from "../shared/capa/identity.ts";
+import { type IdentityGrant, identityOfGrant } from "../shared/capa/grant-by-identity.ts";
+import type { Denial, Grant, RoleGrant } from "../shared/core/grant.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { Credentials } from "./credentials/session.ts";
 import { formatExpiration } from "./http/respond.ts";

@@ -1,8 +1,8 @@
-import type { ClusterPorts } from "../shared/cluster/api.ts";
-import { Reflector, type ReflectorHandler } from "../shared/cluster/reflector.ts";
-import type { ObjectName, StoredObject } from "../shared/cluster/watched-kind.ts";
-import { type Closures, closuresIn, tightest } from "../shared/contract/closures.ts";
-import { WEBHOOK } from "../shared/contract/installation.ts";
+import type { ClusterPorts } from "../shared/api/api.ts";
+import { Reflector, type ReflectorHandler } from "../shared/api/reflector.ts";
+import type { ObjectName, StoredObject } from "../shared/api/watched-kind.ts";
+import { type Closures, closuresIn, tightest } from "../shared/core/closures.ts";
+import { WEBHOOK } from "../shared/core/installation.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { SourceStatus } from "../shared/sources/source.ts";
 

@@ -1,5 +1,5 @@
-import type { Closures } from "../shared/contract/closures.ts";
-import type { Inventory } from "../shared/inventory/inventory.ts";
+import type { Closures } from "../shared/core/closures.ts";
+import type { Inventory } from "../shared/core/inventory.ts";
 import { BoundedMap } from "../shared/server/bounded-map.ts";
 import type { LiveClosures } from "./installed-profile.ts";
 

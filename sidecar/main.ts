@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance } from "fastify";
-import { type Clock, type SteadyClock, systemClock } from "../shared/clock.ts";
-import type { KubernetesAPI } from "../shared/cluster/api.ts";
+import { type Clock, type SteadyClock, systemClock } from "../shared/core/clock.ts";
+import type { KubernetesAPI } from "../shared/api/api.ts";
 import type { InventorySource } from "../shared/sources/source.ts";
 import { type Readiness, startHealthServer } from "../shared/server/health.ts";
 import {

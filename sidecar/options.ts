@@ -1,11 +1,11 @@
-import { decisionSettings } from "../shared/contract/context.ts";
+import { decisionSettings } from "../shared/core/context.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
-import { readSessionDefaults, type SessionDefaultSettings } from "../shared/model/session-defaults.ts";
-import type { IdentityQuery } from "../shared/resolution/grant-by-identity.ts";
-import type { NamespaceQuery, RoleQuery } from "../shared/resolution/grant.ts";
-import { INFRASTRUCTURE_GROUP } from "../shared/contract/capa-kinds.ts";
-import { ACK_GROUPS, closestGroup, type KindArgument, parseKindArgument } from "../shared/contract/ack-groups.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
+import { readSessionDefaults, type SessionDefaultSettings } from "../shared/core/session-defaults.ts";
+import type { IdentityQuery } from "../shared/capa/grant-by-identity.ts";
+import type { NamespaceQuery, RoleQuery } from "../shared/core/grant.ts";
+import { INFRASTRUCTURE_GROUP } from "../shared/core/capa-kinds.ts";
+import { ACK_GROUPS, closestGroup, type KindArgument, parseKindArgument } from "../shared/core/ack-groups.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
 import { isLoopbackHost, type ListenAddress, parseListenAddress } from "../shared/server/listen-address.ts";
 import { rejectOwnAddress } from "./base/provider.ts";
 import { readSTSEndpoint } from "./sts-upstream/connection.ts";

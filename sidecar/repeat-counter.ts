@@ -1,4 +1,4 @@
-import type { SteadyClock } from "../shared/clock.ts";
+import type { SteadyClock } from "../shared/core/clock.ts";
 import { BoundedMap } from "../shared/server/bounded-map.ts";
 
 interface RepeatCounterOptions {

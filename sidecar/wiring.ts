@@ -1,9 +1,9 @@
 import type { Registry } from "prom-client";
-import type { SteadyClock } from "../shared/clock.ts";
-import type { KubernetesAPI } from "../shared/cluster/api.ts";
-import { type Closures, closuresOf } from "../shared/contract/closures.ts";
-import type { Identity } from "../shared/model/identity.ts";
-import { servesIdentities } from "../shared/resolution/grant-by-identity.ts";
+import type { SteadyClock } from "../shared/core/clock.ts";
+import type { KubernetesAPI } from "../shared/api/api.ts";
+import { type Closures, closuresOf } from "../shared/core/closures.ts";
+import type { Identity } from "../shared/capa/identity.ts";
+import { servesIdentities } from "../shared/capa/grant-by-identity.ts";
 import { grantSelector, isStillGranted } from "../shared/resolution/grant-decision.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { registerInventoryMetrics } from "../shared/server/metrics.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "tap";
-import { isACKController } from "../shared/contract/exemptions.ts";
+import { isACKController } from "../shared/core/exemptions.ts";
 import { field } from "../shared/formats/json.ts";
 import { controllersOf } from "../shared/formats/names.ts";
 import { readSettings } from "../shared/server/read-settings.ts";

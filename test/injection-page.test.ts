@@ -4,7 +4,7 @@ import { Ajv } from "ajv";
 import { test } from "tap";
 import { parse } from "yaml";
 import { valuesSchema } from "../manifests/values-schema.ts";
-import { INJECT_LABEL } from "../shared/contract/annotation-keys.ts";
+import { INJECT_LABEL } from "../shared/core/annotation-keys.ts";
 import { field, stringAt } from "../shared/formats/json.ts";
 import { codeBlocks } from "./documented-commands.ts";
 

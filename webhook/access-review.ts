@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import type { UsedObject } from "../shared/checks/use-rights.ts";
-import type { Access, AccessByName, Requester } from "../shared/contract/context.ts";
+import type { UsedObject } from "../shared/core/use-rights.ts";
+import type { Access, AccessByName, Requester } from "../shared/core/context.ts";
 import { field, stringAt } from "../shared/formats/json.ts";
-import { LIMITS } from "../shared/contract/limits.ts";
-import { type SteadyClock, withTimeout } from "../shared/clock.ts";
-import type { KubernetesAPI } from "../shared/cluster/api.ts";
-import { sendRequest } from "../shared/cluster/send-request.ts";
-import { Semaphore } from "../shared/cluster/semaphore.ts";
+import { LIMITS } from "../shared/core/limits.ts";
+import { type SteadyClock, withTimeout } from "../shared/core/clock.ts";
+import type { KubernetesAPI } from "../shared/api/api.ts";
+import { sendRequest } from "../shared/api/send-request.ts";
+import { Semaphore } from "../shared/api/semaphore.ts";
 import { BoundedMap } from "../shared/server/bounded-map.ts";
 import type { Logger } from "../shared/server/logger.ts";
 

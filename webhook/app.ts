@@ -1,13 +1,13 @@
 import type { Server } from "node:https";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance } from "fastify";
-import type { SteadyClock } from "../shared/clock.ts";
-import type { DecisionSettings } from "../shared/contract/context.ts";
-import { KINDS } from "../shared/contract/kinds.ts";
-import { LIMITS } from "../shared/contract/limits.ts";
+import type { SteadyClock } from "../shared/core/clock.ts";
+import type { DecisionSettings } from "../shared/core/context.ts";
+import { KINDS } from "../shared/kinds.ts";
+import { LIMITS } from "../shared/core/limits.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
-import type { Inventory } from "../shared/inventory/inventory.ts";
+import type { Inventory } from "../shared/core/inventory.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { MAX_STALENESS_MS } from "../shared/server/readiness.ts";
 import type { Drain } from "../shared/server/stopping.ts";

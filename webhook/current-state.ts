@@ -1,16 +1,16 @@
-import { annotationOf, stateOf } from "../shared/checks/namespace-change.ts";
-import { isSameLabels } from "../shared/checks/role-inputs.ts";
-import { USE_SELECTOR_ANNOTATION } from "../shared/contract/annotation-keys.ts";
-import type { KindName } from "../shared/contract/capa-kinds.ts";
-import type { Runtime } from "../shared/contract/context.ts";
-import { type KindID, kindOf } from "../shared/contract/kinds.ts";
+import { annotationOf, stateOf } from "../shared/core/namespace-change.ts";
+import { isSameLabels } from "../shared/core/role-inputs.ts";
+import { USE_SELECTOR_ANNOTATION } from "../shared/core/annotation-keys.ts";
+import type { KindName } from "../shared/core/capa-kinds.ts";
+import type { Runtime } from "../shared/core/context.ts";
+import { type KindID, kindOf } from "../shared/kinds.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
 import { type Paced, paced } from "../shared/formats/paced.ts";
-import { choosingAnnotations } from "../shared/model/carm-maps.ts";
-import type { EffectiveSelector } from "../shared/model/effective-selector.ts";
-import { canOverlap } from "../shared/model/selector-overlap.ts";
+import { choosingAnnotations } from "../shared/carm/carm-maps.ts";
+import type { EffectiveSelector } from "../shared/core/effective-selector.ts";
+import { canOverlap } from "../shared/ack/selector-overlap.ts";
 import { concernsSelector, type ReviewedSelector } from "./pending/pending-kinds.ts";
 import { inSlices, type ReviewContext } from "./review.ts";
 

@@ -1,10 +1,10 @@
 import { pageAssets } from "../build/page-assets.ts";
-import { resourceFindings } from "../shared/checks/problems.ts";
-import type { SteadyClock } from "../shared/clock.ts";
-import type { DecisionSettings } from "../shared/contract/context.ts";
-import type { Inventory } from "../shared/inventory/inventory.ts";
-import { type MapResource, roleMapOf } from "../shared/role-map/build-map.ts";
-import type { RoleMap } from "../shared/role-map/role-map.ts";
+import { resourceFindings } from "../shared/diagnosis/problems.ts";
+import type { SteadyClock } from "../shared/core/clock.ts";
+import type { DecisionSettings } from "../shared/core/context.ts";
+import type { Inventory } from "../shared/core/inventory.ts";
+import { type MapResource, roleMapOf } from "../shared/diagnosis/role-map/build-map.ts";
+import type { RoleMap } from "../shared/diagnosis/role-map/role-map.ts";
 import { startMapServer } from "../shared/server/map-server.ts";
 import type { PageServer } from "../shared/server/page-server.ts";
 import { runInSlices, type TurnQueue } from "../shared/sources/slices.ts";

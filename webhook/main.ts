@@ -1,11 +1,11 @@
 import type { Server } from "node:http";
 import { podNamespace } from "../certs/hosts.ts";
 import { needsAccessReviews } from "../shared/checks/access-reviews.ts";
-import { type Clock, systemClock } from "../shared/clock.ts";
-import type { KubernetesAPI } from "../shared/cluster/api.ts";
-import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
-import { WEBHOOK } from "../shared/contract/installation.ts";
-import { DEFINITIONS, SETTINGS, type SettingsFor } from "../shared/contract/settings.ts";
+import { type Clock, systemClock } from "../shared/core/clock.ts";
+import type { KubernetesAPI } from "../shared/api/api.ts";
+import { decisionSettings, type DecisionSettings } from "../shared/core/context.ts";
+import { WEBHOOK } from "../shared/core/installation.ts";
+import { DEFINITIONS, SETTINGS, type SettingsFor } from "../shared/core/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { startHealthServer } from "../shared/server/health.ts";
 import {
@@ -27,9 +27,9 @@ import { type Fetchers, objectFetchers } from "./object-fetch.ts";
 import { openSharedPending, type PendingByKind } from "./pending/pending-kinds.ts";
 import { maintainCertificates, openCertificate, ServedCertificate } from "./serving-certificate.ts";
 import { quote } from "../shared/formats/text.ts";
-import { flagOf, injectionSettings } from "../shared/contract/sidecar-settings.ts";
-import { INJECTED_FLAGS } from "../shared/model/injected-sidecar.ts";
-import { removedFrom } from "../shared/contract/removed-settings.ts";
+import { flagOf, injectionSettings } from "../shared/core/sidecar-settings.ts";
+import { INJECTED_FLAGS } from "../shared/injection/injected-sidecar.ts";
+import { removedFrom } from "../shared/core/removed-settings.ts";
 import { type Flags, readSettings } from "../shared/server/read-settings.ts";
 
 const CHECK_MS = 1_000;

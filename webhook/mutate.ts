@@ -1,19 +1,19 @@
-import { objectExcess } from "../shared/contract/limits.ts";
-import { queryOf, type ResourceQuery, statusOf } from "../shared/contract/ack-resource.ts";
-import { INJECT_LABEL, RESOLUTION_KEYS } from "../shared/contract/annotation-keys.ts";
-import { clusterMutationExemptionOf, isCAPAController, mutationExemptionOf } from "../shared/contract/exemptions.ts";
-import { type KindID, reviewedKind } from "../shared/contract/kinds.ts";
+import { objectExcess } from "../shared/core/limits.ts";
+import { queryOf, type ResourceQuery, statusOf } from "../shared/core/ack-resource.ts";
+import { INJECT_LABEL, RESOLUTION_KEYS } from "../shared/core/annotation-keys.ts";
+import { clusterMutationExemptionOf, isCAPAController, mutationExemptionOf } from "../shared/core/exemptions.ts";
+import { type KindID, reviewedKind } from "../shared/kinds.ts";
 import {
   field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation, stringAt,
 } from "../shared/formats/json.ts";
 import { annotationAt, objectReference } from "../shared/formats/object-meta.ts";
-import { injectionPatch } from "../shared/model/injection.ts";
-import { decodePod, isMirrorPod } from "../shared/model/pod.ts";
-import { readReferrer } from "../shared/model/referrer.ts";
-import { completionPatch } from "../shared/model/selector.ts";
-import { annotationPatch, resolutionAnnotations } from "../shared/resolution/resolution-annotations.ts";
-import { resolveReferrer } from "../shared/resolution/resolve-identity.ts";
-import { type Resolution, resolve } from "../shared/resolution/resolve.ts";
+import { injectionPatch } from "../shared/injection/injection.ts";
+import { decodePod, isMirrorPod } from "../shared/core/pod.ts";
+import { readReferrer } from "../shared/capa/referrer.ts";
+import { completionPatch } from "../shared/ack/selector.ts";
+import { annotationPatch, resolutionAnnotations } from "../shared/core/resolution-annotations.ts";
+import { resolveReferrer } from "../shared/capa/resolve-identity.ts";
+import { type Resolution, resolve } from "../shared/ack/resolve.ts";
 import { notLoaded } from "../shared/server/readiness.ts";
 import {
   type AdmissionRequest, inNamespace, type Notice, type ReviewContext, skipped, type SkipReason, type Verdict,

@@ -1,7 +1,7 @@
-import type { DecisionSettings } from "../shared/contract/context.ts";
+import type { DecisionSettings } from "../shared/core/context.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { quote } from "../shared/formats/text.ts";
-import { type Clock, sleep, withTimeout } from "../shared/clock.ts";
+import { type Clock, sleep, withTimeout } from "../shared/core/clock.ts";
 import type { InventorySource } from "../shared/sources/source.ts";
 import type { FetchedObject, ObjectFetcher } from "./object-fetch.ts";
 

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Clock } from "../shared/clock.ts";
-import { CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, ROLE_IDENTITY } from "../shared/contract/capa-kinds.ts";
+import type { Clock } from "../shared/core/clock.ts";
+import { CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, ROLE_IDENTITY } from "../shared/core/capa-kinds.ts";
 import { field, isJsonObject, type JsonObject } from "../shared/formats/json.ts";
-import { SELECTOR_GROUP } from "../shared/contract/ack-groups.ts";
-import type { KubernetesAPI } from "../shared/cluster/api.ts";
+import { SELECTOR_GROUP } from "../shared/core/ack-groups.ts";
+import type { KubernetesAPI } from "../shared/api/api.ts";
 import type { Logger } from "../shared/server/logger.ts";
-import { sendRequest } from "../shared/cluster/send-request.ts";
-import { Semaphore } from "../shared/cluster/semaphore.ts";
+import { sendRequest } from "../shared/api/send-request.ts";
+import { Semaphore } from "../shared/api/semaphore.ts";
 
 /** The timeout of one request, in ms. */
 const CALL_MS = 500;

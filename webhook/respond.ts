@@ -1,5 +1,5 @@
 import { CATALOGUE } from "../shared/checks/catalogue.ts";
-import { type Finding, findingLine, findingSentences } from "../shared/checks/check.ts";
+import { type Finding, findingLine, findingSentences } from "../shared/core/check.ts";
 import type { ErrorCode, ResolverError } from "../shared/formats/errors.ts";
 import { type FieldPath, formatFieldPath, type PatchOperation } from "../shared/formats/json.ts";
 import { UNPRINTABLE } from "../shared/formats/text.ts";

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { SteadyClock } from "../shared/clock.ts";
+import type { SteadyClock } from "../shared/core/clock.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { parseReviewBody, type ReviewBody, startOf } from "./body/parse.ts";
 import { type Recorder, recordError, recordVerdict } from "./record.ts";

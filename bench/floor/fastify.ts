@@ -8,7 +8,7 @@ import process from "node:process";
 import fastify, { type FastifyInstance } from "fastify";
 import { destination } from "pino";
 import { stringAt } from "../../shared/formats/json.ts";
-import { systemClock } from "../../shared/clock.ts";
+import { systemClock } from "../../shared/core/clock.ts";
 import { TokenCheck } from "../../sidecar/http/request-check.ts";
 import { readSignedHeaders, tokenDigest, verifySignature } from "../../sidecar/sts/signature.ts";
 

@@ -8,7 +8,7 @@ import { createServer, type RequestListener, type ServerResponse } from "node:ht
 import { createServer as createTLSServer } from "node:https";
 import path from "node:path";
 import process from "node:process";
-import { ACK_GROUPS } from "../../shared/contract/ack-groups.ts";
+import { ACK_GROUPS } from "../../shared/core/ack-groups.ts";
 import type { ClusterSize } from "./fake-cluster.ts";
 
 const [argument = "{}"] = process.argv.slice(2);

@@ -1,6 +1,6 @@
-import { judgeStored } from "../../shared/checks/judge-selector.ts";
+import { judgeStored } from "../../shared/ack/judge-selector.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
-import { bodyText, httpKubernetesAPI } from "../../shared/cluster/api.ts";
+import { bodyText, httpKubernetesAPI } from "../../shared/api/api.ts";
 import { ClusterSource } from "../../shared/sources/cluster-source.ts";
 
 /**

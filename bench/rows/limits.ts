@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../shared/formats/json.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { reviewOf } from "../../test/webhook/reviews.ts";
 import { webhookUnderTest } from "../../test/webhook/webhook-under-test.ts";
 import { measureBlock, type TaskTimes } from "../event-loop.ts";

@@ -1,11 +1,11 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
-import { runChecksPaced } from "../../shared/checks/run.ts";
-import { type DecisionSettings, decisionSettings } from "../../shared/contract/context.ts";
-import { Inventory } from "../../shared/inventory/inventory.ts";
+import { judgeSelector } from "../../shared/ack/judge-selector.ts";
+import { runChecksPaced } from "../../shared/core/run.ts";
+import { type DecisionSettings, decisionSettings } from "../../shared/core/context.ts";
+import { Inventory } from "../../shared/core/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { drain } from "../../shared/formats/paced.ts";
-import { selectingSelectors } from "../../shared/resolution/selection.ts";
+import { selectingSelectors } from "../../shared/ack/selection.ts";
 import { readSettings } from "../../shared/server/read-settings.ts";
 import { runInSlices } from "../../shared/sources/slices.ts";
 import { randomFrom } from "../random.ts";

@@ -4,7 +4,7 @@ import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { type Browser, launch } from "puppeteer-core";
 import { findPackages } from "../../test/programs/packages.ts";
-import { company, LARGE } from "../../test/shared/role-map/company.ts";
+import { company, LARGE } from "../../test/shared/diagnosis/role-map/company.ts";
 import { atMost, type Figure, quantile } from "../figure.ts";
 import { builtCommand, runTimeMs } from "../programs.ts";
 import type { Row } from "../row.ts";

@@ -1,8 +1,8 @@
-import { judgeStored } from "../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../shared/inventory/inventory.ts";
-import { queryOf, type ResourceQuery } from "../../shared/contract/ack-resource.ts";
+import { judgeStored } from "../../shared/ack/judge-selector.ts";
+import { Inventory } from "../../shared/core/inventory.ts";
+import { queryOf, type ResourceQuery } from "../../shared/core/ack-resource.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
-import { resolve } from "../../shared/resolution/resolve.ts";
+import { resolve } from "../../shared/ack/resolve.ts";
 import { randomFrom } from "../random.ts";
 import { atMost, single } from "../figure.ts";
 import { inRounds, type Row } from "../row.ts";

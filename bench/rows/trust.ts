@@ -1,4 +1,4 @@
-import { NO_EXTRAS } from "../../shared/model/session.ts";
+import { NO_EXTRAS } from "../../shared/core/session.ts";
 import type { RoleCaller } from "../../shared/trust/role-caller.ts";
 import { TrustCallers } from "../../shared/trust/trust-rows.ts";
 import type { TrustTarget } from "../../shared/trust/trust-target.ts";

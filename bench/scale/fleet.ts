@@ -7,8 +7,8 @@
 import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
 import process from "node:process";
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
-import { httpKubernetesAPI } from "../../shared/cluster/api.ts";
+import { judgeSelector } from "../../shared/ack/judge-selector.ts";
+import { httpKubernetesAPI } from "../../shared/api/api.ts";
 import { ClusterSource } from "../../shared/sources/cluster-source.ts";
 
 const [server = "", caFile = "", token = "", count = ""] = process.argv.slice(2);

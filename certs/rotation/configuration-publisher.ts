@@ -1,4 +1,4 @@
-import { sleep, type SteadyClock } from "../../shared/clock.ts";
+import { sleep, type SteadyClock } from "../../shared/core/clock.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { bundleChanges } from "./ca-bundle.ts";
 import { failureChange } from "./failure-policy.ts";

@@ -1,4 +1,4 @@
-import { FAIL_WHEN_READY_ANNOTATION } from "../../shared/contract/annotation-keys.ts";
+import { FAIL_WHEN_READY_ANNOTATION } from "../../shared/core/annotation-keys.ts";
 import { type JsonObject, jsonPointer, stringAt } from "../../shared/formats/json.ts";
 import { ownWebhooks } from "./own-webhooks.ts";
 import type { TestedOperation } from "./watched-objects.ts";

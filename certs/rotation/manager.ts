@@ -1,10 +1,10 @@
 import { errorMessage } from "../../shared/formats/errors.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
-import { sleep } from "../../shared/clock.ts";
-import type { ClusterPorts } from "../../shared/cluster/api.ts";
-import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
+import { sleep } from "../../shared/core/clock.ts";
+import type { ClusterPorts } from "../../shared/api/api.ts";
+import type { ObjectName } from "../../shared/api/watched-kind.ts";
 import { EventRecorder } from "../../shared/server/events.ts";
-import { LeaderElection } from "../../shared/cluster/leader-election.ts";
+import { LeaderElection } from "../../shared/api/leader-election.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { applyStep, nextStep, type Step, type Timing } from "./plan.ts";
 import { caBundle, trustedCAs } from "./ca-bundle.ts";

@@ -1,6 +1,6 @@
-import type { ClusterPorts } from "../../shared/cluster/api.ts";
-import { Reflector } from "../../shared/cluster/reflector.ts";
-import { keyOf, type WatchedKind } from "../../shared/cluster/watched-kind.ts";
+import type { ClusterPorts } from "../../shared/api/api.ts";
+import { Reflector } from "../../shared/api/reflector.ts";
+import { keyOf, type WatchedKind } from "../../shared/api/watched-kind.ts";
 import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 
 interface ReadyServicesOptions extends ClusterPorts {

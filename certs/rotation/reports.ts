@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { Clock } from "../../shared/clock.ts";
-import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
+import type { Clock } from "../../shared/core/clock.ts";
+import type { ObjectName } from "../../shared/api/watched-kind.ts";
 import { countOf } from "../../shared/formats/text.ts";
 import type { EventText } from "../../shared/server/event-series.ts";
 import type { Logger } from "../../shared/server/logger.ts";

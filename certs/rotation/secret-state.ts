@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
+import type { ObjectName } from "../../shared/api/watched-kind.ts";
 import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { permitsOnly } from "../name-constraints.ts";
 import { CERTIFICATE_FILES } from "../certificate-files.ts";

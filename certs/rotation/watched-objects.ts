@@ -1,9 +1,9 @@
-import type { ClusterPorts } from "../../shared/cluster/api.ts";
-import { Outage } from "../../shared/cluster/outage.ts";
-import { Reflector } from "../../shared/cluster/reflector.ts";
-import { isSuccess, sendExpecting, storeObject } from "../../shared/cluster/send-request.ts";
-import type { ObjectName, WatchedKind } from "../../shared/cluster/watched-kind.ts";
-import { labelsOf } from "../../shared/contract/installation.ts";
+import type { ClusterPorts } from "../../shared/api/api.ts";
+import { Outage } from "../../shared/api/outage.ts";
+import { Reflector } from "../../shared/api/reflector.ts";
+import { isSuccess, sendExpecting, storeObject } from "../../shared/api/send-request.ts";
+import type { ObjectName, WatchedKind } from "../../shared/api/watched-kind.ts";
+import { labelsOf } from "../../shared/core/installation.ts";
 import { type JsonObject, type PatchOperation, stringAt } from "../../shared/formats/json.ts";
 
 interface WatchedObjectsOptions extends ClusterPorts {

@@ -1,9 +1,9 @@
-import { connectKubernetes, openKubeconfig } from "../../shared/cluster/kubeconfig.ts";
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
-import { sendRequest } from "../../shared/cluster/send-request.ts";
-import { collectionPath, METADATA_TYPES } from "../../shared/cluster/watched-kind.ts";
-import { type Clock, withTimeout } from "../../shared/clock.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { connectKubernetes, openKubeconfig } from "../../shared/api/kubeconfig.ts";
+import type { KubernetesAPI } from "../../shared/api/api.ts";
+import { sendRequest } from "../../shared/api/send-request.ts";
+import { collectionPath, METADATA_TYPES } from "../../shared/api/watched-kind.ts";
+import { type Clock, withTimeout } from "../../shared/core/clock.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
 import type { Cursor } from "./cursor.ts";
 

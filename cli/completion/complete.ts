@@ -1,6 +1,6 @@
 import type { Command as Commander, Option } from "commander";
-import { type Clock, systemClock } from "../../shared/clock.ts";
-import { DEFINITIONS } from "../../shared/contract/settings.ts";
+import { type Clock, systemClock } from "../../shared/core/clock.ts";
+import { DEFINITIONS } from "../../shared/core/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "../io.ts";
 import { ClusterNames } from "./cluster-names.ts";
 import { Cursor, splitFlag } from "./cursor.ts";

@@ -1,5 +1,5 @@
 import type { Command as Commander, Option } from "commander";
-import { type Command, COMMANDS } from "../../shared/contract/setting-definition.ts";
+import { type Command, COMMANDS } from "../../shared/core/setting-definition.ts";
 
 /** Splits `--flag=value`. */
 export function splitFlag(word: string): readonly [flag: string, value: string] {

@@ -1,4 +1,4 @@
-import { PRODUCT } from "../../shared/contract/installation.ts";
+import { PRODUCT } from "../../shared/core/installation.ts";
 import { COMPLETE, PLUGIN_FILE } from "../plugin.ts";
 
 /** The shells for which a script exists; `kubectl` is the program that kubectl asks about its plugin. */

@@ -1,12 +1,12 @@
 import { CATALOGUE } from "../../shared/checks/catalogue.ts";
-import { SELECTOR_GROUP } from "../../shared/contract/ack-groups.ts";
-import { CAPA_VERSION, REFERRER_KINDS } from "../../shared/contract/capa-kinds.ts";
-import { choicesOf, type Command, type Definition } from "../../shared/contract/setting-definition.ts";
-import type { SettingName } from "../../shared/contract/settings.ts";
+import { SELECTOR_GROUP } from "../../shared/core/ack-groups.ts";
+import { CAPA_VERSION, REFERRER_KINDS } from "../../shared/core/capa-kinds.ts";
+import { choicesOf, type Command, type Definition } from "../../shared/core/setting-definition.ts";
+import type { SettingName } from "../../shared/core/settings.ts";
 import { ERRORS } from "../../shared/formats/errors.ts";
 import { DEFAULT_NAMESPACE } from "../../shared/formats/object-meta.ts";
-import { BUNDLED_KINDS, typesIn } from "../../shared/model/bundled-types.ts";
-import type { TypeEntry } from "../../shared/model/resource-types.ts";
+import { BUNDLED_KINDS, typesIn } from "../../shared/ack/bundled-types.ts";
+import type { TypeEntry } from "../../shared/core/resource-types.ts";
 import { pluralOf } from "../input/named-resource.ts";
 import { SHELLS } from "./scripts.ts";
 import type { ClusterNames } from "./cluster-names.ts";

@@ -1,17 +1,17 @@
-import { auditObject } from "../../shared/checks/audit.ts";
-import { type Finding, findingSentences } from "../../shared/checks/check.ts";
-import { ACK_07 } from "../../shared/checks/resource-drift.ts";
-import { SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
+import { auditObject } from "../../shared/diagnosis/audit.ts";
+import { type Finding, findingSentences } from "../../shared/core/check.ts";
+import { ACK_07 } from "../../shared/ack/resource-drift.ts";
+import { SELECTOR_KIND } from "../../shared/core/ack-groups.ts";
 import {
   ACCOUNT_MAP, OWNER_ACCOUNT_ANNOTATION, REGION_ANNOTATION, TEAM_MAP,
-} from "../../shared/contract/annotation-keys.ts";
-import type { DecisionSettings } from "../../shared/contract/context.ts";
+} from "../../shared/core/annotation-keys.ts";
+import type { DecisionSettings } from "../../shared/core/context.ts";
 import { namespaceOf } from "../../shared/files/object-key.ts";
 import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
-import { readsResourceLabels } from "../../shared/model/effective-selector.ts";
-import type { SelectorExplanation } from "../../shared/resolution/explain.ts";
-import type { Resolution } from "../../shared/resolution/resolve.ts";
+import { readsResourceLabels } from "../../shared/core/effective-selector.ts";
+import type { SelectorExplanation } from "../../shared/diagnosis/explain.ts";
+import type { Resolution } from "../../shared/ack/resolve.ts";
 import { Causes } from "./causes.ts";
 import {
   edits, inItsRegion, keepingOne, labeling, moving, newSelector, newSource, refresh, type Remedy, type Way,

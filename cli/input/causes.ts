@@ -1,7 +1,7 @@
-import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
+import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../../shared/core/ack-groups.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
-import { type Controllers, controllersOfGroup } from "../../shared/model/controller-deployment.ts";
+import { type Controllers, controllersOfGroup } from "../../shared/controllers/controller-deployment.ts";
 import type { State, StateObject } from "./state.ts";
 
 /** The objects whose faults can be why a resource has its role, or why no controller acts on the resource. */

@@ -1,13 +1,13 @@
-import { type Finding, findingLine } from "../../shared/checks/check.ts";
-import { runChecks } from "../../shared/checks/run.ts";
-import { warnOfPlaceholders } from "../../shared/checks/unrendered.ts";
-import { isIdentity } from "../../shared/contract/capa-kinds.ts";
-import type { DecisionSettings, Origin } from "../../shared/contract/context.ts";
+import { type Finding, findingLine } from "../../shared/core/check.ts";
+import { runChecks } from "../../shared/core/run.ts";
+import { warnOfPlaceholders } from "../../shared/core/unrendered.ts";
+import { isIdentity } from "../../shared/core/capa-kinds.ts";
+import type { DecisionSettings, Origin } from "../../shared/core/context.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { compareText, printable } from "../../shared/formats/text.ts";
-import type { Inventory } from "../../shared/inventory/inventory.ts";
-import type { JudgedSelector } from "../../shared/model/selector.ts";
-import { describeIdentity } from "../../shared/resolution/identity-denials.ts";
+import type { Inventory } from "../../shared/core/inventory.ts";
+import type { JudgedSelector } from "../../shared/ack/selector.ts";
+import { describeIdentity } from "../../shared/capa/identity-denials.ts";
 import type { State } from "./state.ts";
 
 /** A CAPA identity that the webhook would deny. */

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { readManifests } from "../../shared/files/manifest-reader.ts";
 import { readTemplateYAML } from "../../shared/files/template-yaml.ts";
 import { errorMessage, ResolverError } from "../../shared/formats/errors.ts";

@@ -1,12 +1,12 @@
-import type { Audit } from "../../shared/checks/audit.ts";
-import { isSelector } from "../../shared/contract/ack-groups.ts";
-import type { DecisionSettings } from "../../shared/contract/context.ts";
+import type { Audit } from "../../shared/diagnosis/audit.ts";
+import { isSelector } from "../../shared/core/ack-groups.ts";
+import type { DecisionSettings } from "../../shared/core/context.ts";
 import { UNJUDGED, type Unjudged } from "../../shared/files/unjudged.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { countOf } from "../../shared/formats/text.ts";
-import type { Impact } from "../../shared/resolution/impact.ts";
-import type { JudgedObject, MapResource, RoleMapInput } from "../../shared/role-map/build-map.ts";
-import type { MapUnjudged } from "../../shared/role-map/role-map.ts";
+import type { Impact } from "../../shared/diagnosis/impact.ts";
+import type { JudgedObject, MapResource, RoleMapInput } from "../../shared/diagnosis/role-map/build-map.ts";
+import type { MapUnjudged } from "../../shared/diagnosis/role-map/role-map.ts";
 import { placeAndName } from "../output/located-finding.ts";
 import { resourceQuery } from "../resolve.ts";
 import type { State, StateObject } from "./state.ts";

@@ -1,15 +1,15 @@
-import { listKind } from "../../shared/cluster/list-watch.ts";
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
-import { systemClock } from "../../shared/clock.ts";
-import { isACKGroup, serviceOf } from "../../shared/contract/ack-groups.ts";
-import { type KindName, referrerKindOf } from "../../shared/contract/capa-kinds.ts";
+import { listKind } from "../../shared/api/list-watch.ts";
+import type { KubernetesAPI } from "../../shared/api/api.ts";
+import { systemClock } from "../../shared/core/clock.ts";
+import { isACKGroup, serviceOf } from "../../shared/core/ack-groups.ts";
+import { type KindName, referrerKindOf } from "../../shared/core/capa-kinds.ts";
 import { namespaceOf } from "../../shared/files/object-key.ts";
 import { errorMessage, ResolverError } from "../../shared/formats/errors.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { closest, listOf, printable, quote } from "../../shared/formats/text.ts";
-import type { KindStore } from "../../shared/inventory/small-stores.ts";
-import { BUNDLED_KINDS, typesIn } from "../../shared/model/bundled-types.ts";
+import type { KindStore } from "../../shared/core/small-stores.ts";
+import { BUNDLED_KINDS, typesIn } from "../../shared/ack/bundled-types.ts";
 import type { State, StateObject } from "./state.ts";
 
 /** A resource as a user of kubectl names it. */

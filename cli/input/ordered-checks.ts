@@ -1,12 +1,12 @@
-import type { Finding } from "../../shared/checks/check.ts";
-import { runChecks } from "../../shared/checks/run.ts";
-import type { DecisionSettings } from "../../shared/contract/context.ts";
-import { kindOf } from "../../shared/contract/kinds.ts";
+import type { Finding } from "../../shared/core/check.ts";
+import { runChecks } from "../../shared/core/run.ts";
+import type { DecisionSettings } from "../../shared/core/context.ts";
+import { kindOf } from "../../shared/kinds.ts";
 import { objectKey } from "../../shared/files/object-key.ts";
 import { appliedObject } from "../../shared/files/proposed-state.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
-import type { InventoryChange } from "../../shared/inventory/inventory.ts";
+import type { InventoryChange } from "../../shared/core/inventory.ts";
 import type { State } from "./state.ts";
 
 /** The kinds without finalizers. Any other object exists until a controller has deleted what it stands for. */

@@ -1,8 +1,8 @@
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
-import { isSuccess, responseText, sendRequest } from "../../shared/cluster/send-request.ts";
-import { type Clock, systemClock } from "../../shared/clock.ts";
-import { SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import type { KubernetesAPI } from "../../shared/api/api.ts";
+import { isSuccess, responseText, sendRequest } from "../../shared/api/send-request.ts";
+import { type Clock, systemClock } from "../../shared/core/clock.ts";
+import { SELECTOR_KIND } from "../../shared/core/ack-groups.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { errorMessage } from "../../shared/formats/errors.ts";
 import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { type ObjectID, objectReference } from "../../shared/formats/object-meta.ts";

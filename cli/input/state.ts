@@ -1,9 +1,9 @@
 import { text } from "node:stream/consumers";
-import { judgeSelector, judgeStored } from "../../shared/checks/judge-selector.ts";
-import type { SkippedCheck } from "../../shared/checks/run.ts";
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
-import type { Origin } from "../../shared/contract/context.ts";
-import type { SettingsFor } from "../../shared/contract/settings.ts";
+import { judgeSelector, judgeStored } from "../../shared/ack/judge-selector.ts";
+import type { SkippedCheck } from "../../shared/core/run.ts";
+import type { KubernetesAPI } from "../../shared/api/api.ts";
+import type { Origin } from "../../shared/core/context.ts";
+import type { SettingsFor } from "../../shared/core/settings.ts";
 import { type ManifestInput, readManifestPaths } from "../../shared/files/files.ts";
 import { STDIN } from "../../shared/files/listing.ts";
 import {
@@ -13,12 +13,12 @@ import { countSkipped, type SkipCounts, skipName, skipText } from "../../shared/
 import type { Roots } from "../../shared/files/roots.ts";
 import type { Unjudged } from "../../shared/files/unjudged.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
-import { CAPA_DEPLOYMENT } from "../../shared/model/capa-deployment.ts";
-import { type Controllers, readControllers } from "../../shared/model/controller-deployment.ts";
-import { commonMode } from "../../shared/model/controller-settings.ts";
+import { CAPA_DEPLOYMENT } from "../../shared/capa/capa-deployment.ts";
+import { type Controllers, readControllers } from "../../shared/controllers/controller-deployment.ts";
+import { commonMode } from "../../shared/controllers/controller-settings.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { compareText, countOf, printable } from "../../shared/formats/text.ts";
-import { Inventory } from "../../shared/inventory/inventory.ts";
+import { Inventory } from "../../shared/core/inventory.ts";
 import type { InstalledSidecars } from "../../shared/sources/sidecar-pods.ts";
 import { type IO, writeLines, writeStartNotices } from "../io.ts";
 import { Progress, showElapsed } from "../output/progress.ts";
@@ -191,7 +191,7 @@ async function readManifestStates(settings: StateSettings, io: IO, { stdinComman
 }
 
 async function clientOf(settings: StateSettings, { api }: ReadOptions): Promise<KubernetesAPI> {
-  const { connectKubernetes } = await import("../../shared/cluster/kubeconfig.ts");
+  const { connectKubernetes } = await import("../../shared/api/kubeconfig.ts");
   return api ?? await connectKubernetes(settings);
 }
 

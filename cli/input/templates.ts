@@ -1,8 +1,8 @@
 import { isChecked } from "../../shared/checks/by-kind.ts";
-import type { Finding } from "../../shared/checks/check.ts";
-import { runChecks } from "../../shared/checks/run.ts";
-import { isKindDefinition } from "../../shared/contract/ack-groups.ts";
-import type { DecisionSettings } from "../../shared/contract/context.ts";
+import type { Finding } from "../../shared/core/check.ts";
+import { runChecks } from "../../shared/core/run.ts";
+import { isKindDefinition } from "../../shared/core/ack-groups.ts";
+import type { DecisionSettings } from "../../shared/core/context.ts";
 import { type Contained, containedObjects } from "../../shared/files/contained.ts";
 import { inventoryOf, type State, type StateObject } from "./state.ts";
 

@@ -1,12 +1,12 @@
-import type { SettingsFor } from "../../shared/contract/settings.ts";
+import type { SettingsFor } from "../../shared/core/settings.ts";
 import { parseRoleARN } from "../../shared/formats/arn.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { printable } from "../../shared/formats/text.ts";
 import {
   type ControllerDeployment, type Controllers, deploymentsText,
-} from "../../shared/model/controller-deployment.ts";
-import type { SessionDefaultSettings } from "../../shared/model/session-defaults.ts";
-import { sidecarSession, type SidecarSession } from "../../shared/model/sidecar-session.ts";
+} from "../../shared/controllers/controller-deployment.ts";
+import type { SessionDefaultSettings } from "../../shared/core/session-defaults.ts";
+import { sidecarSession, type SidecarSession } from "../../shared/controllers/sidecar-session.ts";
 import type { RoleOwner } from "../../shared/trust/own-role.ts";
 import type { RoleCaller } from "../../shared/trust/role-caller.ts";
 

@@ -1,4 +1,4 @@
-import type { SettingsFor } from "../../shared/contract/settings.ts";
+import type { SettingsFor } from "../../shared/core/settings.ts";
 import { printable } from "../../shared/formats/text.ts";
 import { trustTargets } from "../../shared/resolution/trust-targets.ts";
 import type { TrustReview } from "../../shared/trust/trust-review.ts";

@@ -1,6 +1,6 @@
-import { SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
-import type { SettingsFor } from "../../shared/contract/settings.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { SELECTOR_KIND } from "../../shared/core/ack-groups.ts";
+import type { SettingsFor } from "../../shared/core/settings.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { closest, printable } from "../../shared/formats/text.ts";
 import { trustTargets } from "../../shared/resolution/trust-targets.ts";

@@ -1,6 +1,6 @@
-import type { SkippedCheck } from "../../shared/checks/run.ts";
-import type { DecisionSettings } from "../../shared/contract/context.ts";
-import { WEBHOOK } from "../../shared/contract/installation.ts";
+import type { SkippedCheck } from "../../shared/core/run.ts";
+import type { DecisionSettings } from "../../shared/core/context.ts";
+import { WEBHOOK } from "../../shared/core/installation.ts";
 import type { State } from "./state.ts";
 
 /** Reports CM-07 as skipped if the CARM maps of other namespaces could not be read. */

@@ -1,4 +1,4 @@
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
+import type { KubernetesAPI } from "../../shared/api/api.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import type * as ControllerObjects from "../../shared/sources/controller-objects.ts";

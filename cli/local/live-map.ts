@@ -1,11 +1,11 @@
 import { pageAssets } from "../../build/page-assets.ts";
-import { decisionSettings } from "../../shared/contract/context.ts";
-import type { SettingsFor } from "../../shared/contract/settings.ts";
-import { auditObjects } from "../../shared/checks/audit.ts";
+import { decisionSettings } from "../../shared/core/context.ts";
+import type { SettingsFor } from "../../shared/core/settings.ts";
+import { auditObjects } from "../../shared/diagnosis/audit.ts";
 import { drain } from "../../shared/formats/paced.ts";
-import type { Inventory } from "../../shared/inventory/inventory.ts";
-import { roleMapOf } from "../../shared/role-map/build-map.ts";
-import type { RoleMap } from "../../shared/role-map/role-map.ts";
+import type { Inventory } from "../../shared/core/inventory.ts";
+import { roleMapOf } from "../../shared/diagnosis/role-map/build-map.ts";
+import type { RoleMap } from "../../shared/diagnosis/role-map/role-map.ts";
 import { startMapServer } from "../../shared/server/map-server.ts";
 import type { PageServer } from "../../shared/server/page-server.ts";
 import type { ManifestSource } from "../../shared/sources/file-source.ts";

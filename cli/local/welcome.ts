@@ -1,10 +1,10 @@
-import { decisionSettings } from "../../shared/contract/context.ts";
-import { isACKGroup } from "../../shared/contract/ack-groups.ts";
-import { INFRASTRUCTURE_GROUP } from "../../shared/contract/capa-kinds.ts";
+import { decisionSettings } from "../../shared/core/context.ts";
+import { isACKGroup } from "../../shared/core/ack-groups.ts";
+import { INFRASTRUCTURE_GROUP } from "../../shared/core/capa-kinds.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { compareText } from "../../shared/formats/text.ts";
-import type { SettingsFor } from "../../shared/contract/settings.ts";
-import { grantIdentity } from "../../shared/resolution/grant-by-identity.ts";
+import type { SettingsFor } from "../../shared/core/settings.ts";
+import { grantIdentity } from "../../shared/capa/grant-by-identity.ts";
 import type { PageServer } from "../../shared/server/page-server.ts";
 import type { ManifestSource } from "../../shared/sources/file-source.ts";
 import type { RunningSidecar } from "../../sidecar/main.ts";

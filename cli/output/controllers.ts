@@ -1,5 +1,7 @@
-import { type ControllerDeployment, type RoleSource, roleSourceOf } from "../../shared/model/controller-deployment.ts";
-import type { Settlement } from "../../shared/model/controller-settings.ts";
+import {
+  type ControllerDeployment, type RoleSource, roleSourceOf,
+} from "../../shared/controllers/controller-deployment.ts";
+import type { Settlement } from "../../shared/controllers/controller-settings.ts";
 import { listOf, printable } from "../../shared/formats/text.ts";
 import { formatTable, type Paint } from "./terminal.ts";
 

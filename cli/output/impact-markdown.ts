@@ -1,5 +1,5 @@
 import { countOf, printable } from "../../shared/formats/text.ts";
-import { DISRUPTIVE, type Impact } from "../../shared/resolution/impact.ts";
+import { DISRUPTIVE, type Impact } from "../../shared/diagnosis/impact.ts";
 import { callProblems } from "../../shared/trust/call-problems.ts";
 import { mergeRoots } from "./by-root.ts";
 import { assumableText, CHANGE_TEXT, changedValue, type Changes, summaryText } from "./impact-table.ts";

@@ -1,5 +1,5 @@
-import type { Finding } from "../../shared/checks/check.ts";
-import type { Severity } from "../../shared/contract/context.ts";
+import type { Finding } from "../../shared/core/check.ts";
+import type { Severity } from "../../shared/core/context.ts";
 import { type FieldPath, formatFieldPath, type JsonObject } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { printable } from "../../shared/formats/text.ts";

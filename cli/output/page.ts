@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { countOf, printable } from "../../shared/formats/text.ts";
-import { pageHTML } from "../../shared/role-map/page-html.ts";
-import { type RoleMap, STATES } from "../../shared/role-map/role-map.ts";
+import { pageHTML } from "../../shared/diagnosis/role-map/page-html.ts";
+import { type RoleMap, STATES } from "../../shared/diagnosis/role-map/role-map.ts";
 import type { IO } from "../io.ts";
 
 /**

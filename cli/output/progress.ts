@@ -1,5 +1,5 @@
 import type { Paced } from "../../shared/formats/paced.ts";
-import { type SteadyClock, systemClock } from "../../shared/clock.ts";
+import { type SteadyClock, systemClock } from "../../shared/core/clock.ts";
 import type { Environment } from "../../shared/server/read-settings.ts";
 import type { IO } from "../io.ts";
 import { widthOf } from "./terminal.ts";

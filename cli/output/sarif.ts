@@ -1,8 +1,8 @@
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { CATALOGUE } from "../../shared/checks/catalogue.ts";
-import type { CheckEntry } from "../../shared/checks/check.ts";
-import { VERSION } from "../../shared/contract/installation.ts";
+import type { CheckEntry } from "../../shared/core/check.ts";
+import { VERSION } from "../../shared/core/installation.ts";
 import { STDIN } from "../../shared/files/listing.ts";
 import { formatInputFault, type InputFault } from "../../shared/files/manifest-reader.ts";
 import type { LocatedFinding } from "./located-finding.ts";

@@ -1,5 +1,5 @@
-import type { Requirement } from "../../shared/checks/check.ts";
-import type { CheckResult } from "../../shared/checks/run.ts";
+import type { Requirement } from "../../shared/core/check.ts";
+import type { CheckResult } from "../../shared/core/run.ts";
 import type { Paint } from "./terminal.ts";
 
 const OF_WEBHOOK = "only the webhook judges it";

@@ -1,16 +1,16 @@
-import { DELETION_POLICY, firstOf } from "../../shared/checks/value-types.ts";
+import { DELETION_POLICY, firstOf } from "../../shared/core/value-types.ts";
 import {
   isWaived, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, userPattern, WAIVERS,
   waiverVariables,
 } from "./policy.ts";
-import { ACK_41 } from "../../shared/checks/adopted-resources.ts";
-import { FE_01 } from "../../shared/checks/field-exports.ts";
-import { ACCOUNT_PREFIX, SYSTEM_NAMESPACE } from "../../shared/checks/protected-namespaces.ts";
-import { NS_09 } from "../../shared/checks/namespace-deletion.ts";
-import { NS_07, NS_08, NS_17, REQUIRED } from "../../shared/checks/namespace-values.ts";
+import { ACK_41 } from "../../shared/ack/adopted-resources.ts";
+import { FE_01 } from "../../shared/ack/field-exports.ts";
+import { ACCOUNT_PREFIX, SYSTEM_NAMESPACE } from "../../shared/core/protected-namespaces.ts";
+import { NS_09 } from "../../shared/ack/namespace-deletion.ts";
+import { NS_07, NS_08, NS_17, REQUIRED } from "../../shared/ack/namespace-values.ts";
 import {
   ACCOUNT_MAP, DELETION_POLICY_ANNOTATION, SELECTOR_REQUIRED_ANNOTATION, TEAM_MAP,
-} from "../../shared/contract/annotation-keys.ts";
+} from "../../shared/core/annotation-keys.ts";
 import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
 import { conditionsOf } from "../conditions.ts";
 import { CREATE_AND_UPDATE, namespacesOf, rulesOf, type WebhookOptions } from "../webhooks.ts";

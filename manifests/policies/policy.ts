@@ -1,15 +1,15 @@
-import type { FieldRule } from "../../shared/checks/field-rule.ts";
+import type { FieldRule } from "../../shared/core/field-rule.ts";
 import type {
   V1LabelSelector, V1MatchCondition, V1RuleWithOperations, V1ValidatingAdmissionPolicy,
   V1ValidatingAdmissionPolicyBinding,
 } from "@kubernetes/client-node";
 import { withOtherChecks } from "../../shared/checks/catalogue.ts";
-import { type CheckEntry, findingSentences } from "../../shared/checks/check.ts";
-import { WAIVER_01 } from "../../shared/checks/waiver.ts";
-import { WAIVER_ANNOTATION } from "../../shared/contract/annotation-keys.ts";
-import type { DecisionSettings } from "../../shared/contract/context.ts";
-import { labelsOf, WEBHOOK } from "../../shared/contract/installation.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { type CheckEntry, findingSentences } from "../../shared/core/check.ts";
+import { WAIVER_01 } from "../../shared/core/waiver.ts";
+import { WAIVER_ANNOTATION } from "../../shared/core/annotation-keys.ts";
+import type { DecisionSettings } from "../../shared/core/context.ts";
+import { labelsOf, WEBHOOK } from "../../shared/core/installation.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { parseARN } from "../../shared/formats/arn.ts";
 import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
 import { compareText } from "../../shared/formats/text.ts";

@@ -2,22 +2,22 @@ import {
   exemption, isCAPA, isController, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, WAIVERS,
   waiverVariables,
 } from "./policy.ts";
-import type { CheckEntry } from "../../shared/checks/check.ts";
-import { ACK_02 } from "../../shared/checks/forged-annotations.ts";
-import { ACK_10, ACK_11, ACK_12, ADOPT, POLICIES } from "../../shared/checks/resource-annotations.ts";
-import { ACK_10B } from "../../shared/checks/resource-drift.ts";
-import { limitCheck } from "../../shared/checks/size-limits.ts";
+import type { CheckEntry } from "../../shared/core/check.ts";
+import { ACK_02 } from "../../shared/ack/forged-annotations.ts";
+import { ACK_10, ACK_11, ACK_12, ADOPT, POLICIES } from "../../shared/ack/resource-annotations.ts";
+import { ACK_10B } from "../../shared/ack/resource-drift.ts";
+import { limitCheck } from "../../shared/core/size-limits.ts";
 import {
   ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION, REGION_ANNOTATION, RESOLUTION_KEYS, RESOLVER_PREFIX,
-} from "../../shared/contract/annotation-keys.ts";
-import { IDENTITY_KINDS } from "../../shared/contract/capa-kinds.ts";
-import { LIMITS, type SizedKind } from "../../shared/contract/limits.ts";
+} from "../../shared/core/annotation-keys.ts";
+import { IDENTITY_KINDS } from "../../shared/core/capa-kinds.ts";
+import { LIMITS, type SizedKind } from "../../shared/core/limits.ts";
 import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
 import { DNS_SUBDOMAIN } from "../../shared/formats/names.ts";
 import {
   MAX_CHAIN_LENGTH, MAX_CHAIN_LINKS, MAX_REASON_LENGTH,
-} from "../../shared/resolution/resolution-annotations.ts";
-import { type Outcome, OUTCOMES } from "../../shared/resolution/selection.ts";
+} from "../../shared/core/resolution-annotations.ts";
+import { type Outcome, OUTCOMES } from "../../shared/ack/selection.ts";
 import { conditionsOf } from "../conditions.ts";
 import { CREATE_AND_UPDATE, rulesOf, type WebhookOptions } from "../webhooks.ts";
 import { body, fieldVariables, not, read, text, texts, unlessStored } from "../../shared/formats/cel.ts";

@@ -1,8 +1,8 @@
-import { LABEL_KEY, LABEL_VALUE_TEXT, NAMESPACE_NAME } from "../../shared/checks/value-types.ts";
-import { IRS_08, IRS_09, IRS_11 } from "../../shared/checks/selector-matches.ts";
-import { IRS_12, IRS_13B } from "../../shared/checks/selector-types.ts";
-import type { Runtime } from "../../shared/contract/context.ts";
-import { SELECTOR_GROUP } from "../../shared/contract/ack-groups.ts";
+import { LABEL_KEY, LABEL_VALUE_TEXT, NAMESPACE_NAME } from "../../shared/core/value-types.ts";
+import { IRS_08, IRS_09, IRS_11 } from "../../shared/ack/selector-matches.ts";
+import { IRS_12, IRS_13B } from "../../shared/ack/selector-types.ts";
+import type { Runtime } from "../../shared/core/context.ts";
+import { SELECTOR_GROUP } from "../../shared/core/ack-groups.ts";
 import { OPERATORS } from "../../shared/formats/label-selector.ts";
 import { MAX_LABEL_LENGTH } from "../../shared/formats/names.ts";
 import {

@@ -1,19 +1,19 @@
-import { IRS_04, IRS_07 } from "../../shared/checks/selector-account.ts";
-import { IRS_15, IRS_48 } from "../../shared/checks/selector-breadth.ts";
-import { IRS_01, IRS_02, IRS_03 } from "../../shared/checks/selector-role.ts";
-import { IRS_42, IRS_43, IRS_44, IRS_45, IRS_46 } from "../../shared/checks/selector-session.ts";
-import { ROLE_ARN } from "../../shared/checks/value-types.ts";
-import { SELECTOR_ANNOTATIONS, SESSION_TAGS_ANNOTATION } from "../../shared/contract/annotation-keys.ts";
-import type { Runtime } from "../../shared/contract/context.ts";
-import { WEBHOOK } from "../../shared/contract/installation.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { IRS_04, IRS_07 } from "../../shared/ack/selector-account.ts";
+import { IRS_15, IRS_48 } from "../../shared/ack/selector-breadth.ts";
+import { IRS_01, IRS_02, IRS_03 } from "../../shared/ack/selector-role.ts";
+import { IRS_42, IRS_43, IRS_44, IRS_45, IRS_46 } from "../../shared/ack/selector-session.ts";
+import { ROLE_ARN } from "../../shared/core/value-types.ts";
+import { SELECTOR_ANNOTATIONS, SESSION_TAGS_ANNOTATION } from "../../shared/core/annotation-keys.ts";
+import type { Runtime } from "../../shared/core/context.ts";
+import { WEBHOOK } from "../../shared/core/installation.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import {
   anyCase, derivedVariables, fieldVariables, not, read, regexp, type State, text, texts, trimmed, unlessStored,
   type Variable,
 } from "../../shared/formats/cel.ts";
 import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
-import { TEMPLATE, TEMPLATES } from "../../shared/model/session-annotations.ts";
-import { MAX_TAGS, TAG_KEY_LIMITS, TAG_PUNCTUATION, TAG_VALUE_LIMITS } from "../../shared/model/session.ts";
+import { TEMPLATE, TEMPLATES } from "../../shared/core/session-annotations.ts";
+import { MAX_TAGS, TAG_KEY_LIMITS, TAG_PUNCTUATION, TAG_VALUE_LIMITS } from "../../shared/core/session.ts";
 import { conditionsOf } from "../conditions.ts";
 import { CREATE_AND_UPDATE, rulesOf } from "../webhooks.ts";
 import {

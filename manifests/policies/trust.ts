@@ -1,16 +1,16 @@
 import type {
   V1MatchCondition, V1RuleWithOperations, V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding,
 } from "@kubernetes/client-node";
-import { CM_15 } from "../../shared/checks/carm-map-keys.ts";
-import { IRS_24 } from "../../shared/checks/selector-account.ts";
-import { SELECTOR_GROUP } from "../../shared/contract/ack-groups.ts";
+import { CM_15 } from "../../shared/carm/carm-map-keys.ts";
+import { IRS_24 } from "../../shared/ack/selector-account.ts";
+import { SELECTOR_GROUP } from "../../shared/core/ack-groups.ts";
 import {
   RESOLVER_PREFIX, SELECTOR_ANNOTATIONS, SELECTOR_REQUIRED_ANNOTATION, USE_SELECTOR_ANNOTATION,
-} from "../../shared/contract/annotation-keys.ts";
+} from "../../shared/core/annotation-keys.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP,
-} from "../../shared/contract/capa-kinds.ts";
-import { WEBHOOK } from "../../shared/contract/installation.ts";
+} from "../../shared/core/capa-kinds.ts";
+import { WEBHOOK } from "../../shared/core/installation.ts";
 import { CONDITIONS, conditionsOf, isSame } from "../conditions.ts";
 import { rightsOf } from "../rbac.ts";
 import { CREATE_AND_UPDATE, EVERY_WRITE, namespacesOf, rulesOf, type WebhookOptions } from "../webhooks.ts";

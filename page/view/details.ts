@@ -1,4 +1,4 @@
-import type { MapRole, Reason } from "../../shared/role-map/role-map.ts";
+import type { MapRole, Reason } from "../../shared/diagnosis/role-map/role-map.ts";
 import { columnOf, compare } from "./columns.ts";
 import type { KnownUse, Model } from "./model.ts";
 import { resourcesIn } from "./rows.ts";

@@ -1,4 +1,4 @@
-import type { MapNamespace, MapRole, Reason, RoleMap, Use } from "../../shared/role-map/role-map.ts";
+import type { MapNamespace, MapRole, Reason, RoleMap, Use } from "../../shared/diagnosis/role-map/role-map.ts";
 import { shortKind } from "./words.ts";
 
 /** What resources have before or after a change, or now. */

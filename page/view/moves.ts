@@ -1,5 +1,5 @@
-import type { Change } from "../../shared/resolution/impact.ts";
-import type { Move } from "../../shared/role-map/role-map.ts";
+import type { Change } from "../../shared/diagnosis/impact.ts";
+import type { Move } from "../../shared/diagnosis/role-map/role-map.ts";
 import { foundPart, type Model, type Side } from "./model.ts";
 import type { View } from "./view-state.ts";
 import { CHANGE_WORDS, counted, shortKind } from "./words.ts";

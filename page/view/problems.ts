@@ -1,4 +1,4 @@
-import { type State, STATES } from "../../shared/role-map/role-map.ts";
+import { type State, STATES } from "../../shared/diagnosis/role-map/role-map.ts";
 import { columnOf } from "./columns.ts";
 import { type KnownUse, matches, type Model } from "./model.ts";
 import { subjectOf } from "./moves.ts";

@@ -1,4 +1,4 @@
-import { type State, STATES } from "../../shared/role-map/role-map.ts";
+import { type State, STATES } from "../../shared/diagnosis/role-map/role-map.ts";
 import { type Column, columnOf, compare, sortedColumns } from "./columns.ts";
 import type { KnownUse, Model } from "./model.ts";
 import { BY_ATTENTION, BY_NAME, type View } from "./view-state.ts";

@@ -1,4 +1,4 @@
-import { type State, STATES } from "../../shared/role-map/role-map.ts";
+import { type State, STATES } from "../../shared/diagnosis/role-map/role-map.ts";
 
 /** How rows are grouped: by what needs attention, not at all, or by the label with the key. */
 export const BY_ATTENTION = "";

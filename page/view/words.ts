@@ -1,5 +1,5 @@
-import type { Change } from "../../shared/resolution/impact.ts";
-import type { State } from "../../shared/role-map/role-map.ts";
+import type { Change } from "../../shared/diagnosis/impact.ts";
+import type { State } from "../../shared/diagnosis/role-map/role-map.ts";
 
 /** What a state is called, and what it means. */
 export const STATE_WORDS: Readonly<Record<State, readonly [word: string, meaning: string]>> = {

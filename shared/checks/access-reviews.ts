@@ -1,15 +1,15 @@
-import type { DecisionSettings } from "../contract/context.ts";
-import type { Inventory } from "../inventory/inventory.ts";
-import { queryOf } from "../contract/ack-resource.ts";
+import type { DecisionSettings } from "../core/context.ts";
+import type { Inventory } from "../core/inventory.ts";
+import { queryOf } from "../core/ack-resource.ts";
 import type { JsonObject } from "../formats/json.ts";
-import { isACKGroup } from "../contract/ack-groups.ts";
+import { isACKGroup } from "../core/ack-groups.ts";
 import { DEFAULT_NAMESPACE, objectReference } from "../formats/object-meta.ts";
-import { usedSelectors } from "../resolution/selection.ts";
-import type { CheckEntry } from "./check.ts";
-import { AC_05 } from "./cluster-reference.ts";
-import { stateOf } from "./namespace-change.ts";
-import { gainedSelectors, NS_02 } from "./namespace-labels.ts";
-import { ACK_09 } from "./resource-selection.ts";
+import { usedSelectors } from "../ack/selection.ts";
+import type { CheckEntry } from "../core/check.ts";
+import { AC_05 } from "../capa/cluster-reference.ts";
+import { stateOf } from "../core/namespace-change.ts";
+import { gainedSelectors, NS_02 } from "../ack/namespace-labels.ts";
+import { ACK_09 } from "../ack/resource-selection.ts";
 
 /**
  * The checks that need access reviews. These checks are off by default, because each access review is a request to the

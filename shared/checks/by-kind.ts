@@ -1,52 +1,52 @@
-import type { DecisionSettings } from "../contract/context.ts";
-import { isPod, type PodTemplate, podTemplateOf, requestsSidecar } from "../model/pod.ts";
+import type { DecisionSettings } from "../core/context.ts";
+import { isPod, type PodTemplate, podTemplateOf, requestsSidecar } from "../core/pod.ts";
 import {
   type Check, type CheckContext, type CheckEntry, type CheckInput, contextOf,
   hasOldObject, operationOf, type QuickCheck,
-} from "./check.ts";
-import { bindChecks, bindIn, type BoundChecks } from "./bind.ts";
-import { podCreation } from "./pod-request.ts";
-import { AUD_16 } from "./pod-profile.ts";
-import { POD_04, POD_09 } from "./pod-sidecar.ts";
-import { isSameContent } from "../contract/exemptions.ts";
-import { Inventory } from "../inventory/inventory.ts";
-import { type KindID, kindOf, type KindRow } from "../contract/kinds.ts";
-import type { SizedKind } from "../contract/limits.ts";
+} from "../core/check.ts";
+import { bindChecks, bindIn, type BoundChecks } from "../core/bind.ts";
+import { podCreation } from "../injection/pod-request.ts";
+import { AUD_16 } from "../injection/pod-profile.ts";
+import { POD_04, POD_09 } from "../injection/pod-sidecar.ts";
+import { isSameContent } from "../core/exemptions.ts";
+import { Inventory } from "../core/inventory.ts";
+import { type KindID, kindOf, type KindRow } from "../kinds.ts";
+import type { SizedKind } from "../core/limits.ts";
 import type { JsonObject } from "../formats/json.ts";
-import { definedKind } from "../contract/ack-groups.ts";
+import { definedKind } from "../core/ack-groups.ts";
 import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
-import type { JudgedSelector } from "../model/selector.ts";
-import { pathInAdopted } from "../model/adopted-resource.ts";
-import { ADOPTED_RESOURCE_CHECKS, creationOf } from "./adopted-resources.ts";
-import { META_01 } from "./any-kind.ts";
-import { withEffectOfWaivers } from "./ineffective-waivers.ts";
-import { WAIVER_01 } from "./waiver.ts";
-import { AC_05, clusterChange, useChange } from "./cluster-reference.ts";
-import { configMapChange } from "./carm-map-entries.ts";
-import { AUD_15 } from "./controllers.ts";
-import { DEFINITION_CHECKS, KIND_DELETION_CHECKS } from "./definitions.ts";
-import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
-import { identityChange } from "./identity-change.ts";
-import { CI_33 } from "./identity-shape.ts";
-import { namespaceChange } from "./namespace-change.ts";
+import type { JudgedSelector } from "../ack/selector.ts";
+import { pathInAdopted } from "../ack/adopted-resource.ts";
+import { ADOPTED_RESOURCE_CHECKS, creationOf } from "../ack/adopted-resources.ts";
+import { META_01 } from "../core/any-kind.ts";
+import { withEffectOfWaivers } from "../core/ineffective-waivers.ts";
+import { WAIVER_01 } from "../core/waiver.ts";
+import { AC_05, clusterChange, useChange } from "../capa/cluster-reference.ts";
+import { configMapChange } from "../carm/carm-map-entries.ts";
+import { AUD_15 } from "../controllers/controllers.ts";
+import { DEFINITION_CHECKS, KIND_DELETION_CHECKS } from "../ack/definitions.ts";
+import { FIELD_EXPORT_CHECKS } from "../ack/field-exports.ts";
+import { identityChange } from "../capa/identity-change.ts";
+import { CI_33 } from "../capa/identity-shape.ts";
+import { namespaceChange } from "../core/namespace-change.ts";
 import {
   CATALOGUE, CLUSTER_CHECKS, CONFIG_MAP_CHECKS, IDENTITY_CHECKS, NAMESPACE_CHECKS, POD_CHECKS, RESOURCE_CHECKS,
   SELECTOR_CHANGE_CHECKS,
 } from "./catalogue.ts";
-import { ACK_02_OF_CLUSTERS } from "./forged-annotations.ts";
-import { CI_07_OF_NEW } from "./identity-use.ts";
-import { resourceChange } from "./resource-change.ts";
-import { IRS_04_OF_RESOURCES } from "./selector-account.ts";
+import { ACK_02_OF_CLUSTERS } from "../ack/forged-annotations.ts";
+import { CI_07_OF_NEW } from "../capa/identity-use.ts";
+import { resourceChange } from "../ack/resource-change.ts";
+import { IRS_04_OF_RESOURCES } from "../ack/selector-account.ts";
 import { roleTrustOf } from "./role-targets.ts";
-import { TRUST_CHECKS } from "./role-trust.ts";
-import { selectorChange } from "./selector-change.ts";
-import { IRS_52_OF_OBJECTS } from "./selector-kinds.ts";
-import { IRS_48 } from "./selector-breadth.ts";
-import { IRS_51 } from "./selector-shape.ts";
-import { IRS_53 } from "./selector-template.ts";
-import { IRS_10_OF_OBJECTS } from "./selector-reach.ts";
-import { limitCheck } from "./size-limits.ts";
-import { judgeSelector, SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
+import { TRUST_CHECKS } from "../trust/role-trust.ts";
+import { selectorChange } from "../ack/selector-change.ts";
+import { IRS_52_OF_OBJECTS } from "../ack/selector-kinds.ts";
+import { IRS_48 } from "../ack/selector-breadth.ts";
+import { IRS_51 } from "../ack/selector-shape.ts";
+import { IRS_53 } from "../ack/selector-template.ts";
+import { IRS_10_OF_OBJECTS } from "../ack/selector-reach.ts";
+import { limitCheck } from "../core/size-limits.ts";
+import { judgeSelector, SELECTOR_SELF_CHECKS } from "../ack/judge-selector.ts";
 
 /** Returns the checks of a change with the data that they examine. Decodes each object only once. */
 type Bind = (input: CheckInput, settings: DecisionSettings) => BoundChecks[];

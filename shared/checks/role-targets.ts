@@ -1,15 +1,15 @@
-import { isSelector, SELECTOR_KIND } from "../contract/ack-groups.ts";
-import { ROLE_IDENTITY } from "../contract/capa-kinds.ts";
-import type { DecisionSettings } from "../contract/context.ts";
+import { isSelector, SELECTOR_KIND } from "../core/ack-groups.ts";
+import { ROLE_IDENTITY } from "../core/capa-kinds.ts";
+import type { DecisionSettings } from "../core/context.ts";
 import { field, stringMap } from "../formats/json.ts";
 import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
-import type { Inventory } from "../inventory/inventory.ts";
-import { readIdentity } from "../model/identity.ts";
+import type { Inventory } from "../core/inventory.ts";
+import { readIdentity } from "../capa/identity.ts";
 import { identityTarget, mapTarget, selectorTarget } from "../resolution/trust-targets.ts";
-import { dataPath } from "./carm-map-entries.ts";
-import type { CheckInput } from "./check.ts";
-import { judgeSelector } from "./judge-selector.ts";
-import { type NamedRole, RoleTrust } from "./role-trust.ts";
+import { dataPath } from "../carm/carm-map-entries.ts";
+import type { CheckInput } from "../core/check.ts";
+import { judgeSelector } from "../ack/judge-selector.ts";
+import { type NamedRole, RoleTrust } from "../trust/role-trust.ts";
 
 /** Returns what is wrong with the roles that a selector, a CARM map or an identity names. */
 export function roleTrustOf(input: CheckInput, settings: DecisionSettings): RoleTrust {

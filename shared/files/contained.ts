@@ -1,5 +1,5 @@
-import type { TemplateContext } from "../contract/context.ts";
-import { LIMITS } from "../contract/limits.ts";
+import type { TemplateContext } from "../core/context.ts";
+import { LIMITS } from "../core/limits.ts";
 import {
   field, type FieldPath, type FieldStep, formatFieldPath, isJsonObject, type JsonObject, stringAt,
 } from "../formats/json.ts";

@@ -1,8 +1,8 @@
-import { isIdentity } from "../contract/capa-kinds.ts";
+import { isIdentity } from "../core/capa-kinds.ts";
 import { field, type JsonObject } from "../formats/json.ts";
 import {
   definedKind, isKindDefinition, isNamespace, SELECTOR_KIND,
-} from "../contract/ack-groups.ts";
+} from "../core/ack-groups.ts";
 import { objectMeta, objectReference } from "../formats/object-meta.ts";
 import { placeholderIn } from "../formats/names.ts";
 import { compareText, countOf, quote } from "../formats/text.ts";

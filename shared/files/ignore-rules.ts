@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import compileIgnore, { type Ignore } from "ignore";
-import { LIMITS } from "../contract/limits.ts";
+import { LIMITS } from "../core/limits.ts";
 import { GivenFolders } from "./given-folders.ts";
 import { readIgnoreText } from "./read-text.ts";
 

@@ -1,5 +1,5 @@
 import { basename, dirname, join, normalize } from "node:path";
-import { isACKGroup, isCARMMapName } from "../contract/ack-groups.ts";
+import { isACKGroup, isCARMMapName } from "../core/ack-groups.ts";
 import { field, isJsonObject, stringAt } from "../formats/json.ts";
 import { parseValues } from "./manifest-reader.ts";
 import { mentionsIn, type Unjudged } from "./unjudged.ts";

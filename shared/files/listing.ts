@@ -1,6 +1,6 @@
 import type { BigIntStats, Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
-import { LIMITS } from "../contract/limits.ts";
+import { LIMITS } from "../core/limits.ts";
 import { compareText } from "../formats/text.ts";
 import { GivenFolders, IGNORE_FILE, LEADS_OUT, UNLINK } from "./given-folders.ts";
 import { GIT, GIT_IGNORE_FILE, gitRulesAbove, IgnoreRules } from "./ignore-rules.ts";

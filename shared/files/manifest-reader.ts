@@ -1,7 +1,7 @@
 import { type Document, LineCounter } from "yaml";
 import { field, type FieldPath, isJsonObject, type JsonObject, plainKeys } from "../formats/json.ts";
 import { printable } from "../formats/text.ts";
-import { LIMITS } from "../contract/limits.ts";
+import { LIMITS } from "../core/limits.ts";
 import { asObject, isRead, listItems, resemblesReadObject } from "./object-shape.ts";
 import { mayContainSecret, removeSecretValues, withoutQuotedText } from "./secret-values.ts";
 import { type NotManifest, withoutActions } from "./skip.ts";

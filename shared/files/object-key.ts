@@ -1,5 +1,5 @@
-import { isSelector } from "../contract/ack-groups.ts";
-import { type KindID, kindOf } from "../contract/kinds.ts";
+import { isSelector } from "../core/ack-groups.ts";
+import { type KindID, kindOf } from "../kinds.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
 import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 import type { Manifest } from "./manifest-reader.ts";

@@ -1,8 +1,8 @@
-import { CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP, isCAPAKind } from "../contract/capa-kinds.ts";
+import { CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP, isCAPAKind } from "../core/capa-kinds.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
 import {
   definedKind, isACKGroup, isCARMMap, isKindDefinition, isNamespace, SELECTOR_GROUP, SELECTOR_KIND,
-} from "../contract/ack-groups.ts";
+} from "../core/ack-groups.ts";
 import { objectReference } from "../formats/object-meta.ts";
 
 const NO_OBJECT = "not a Kubernetes object; expected fields such as apiVersion and kind";

@@ -1,6 +1,6 @@
 import { parentPort } from "node:worker_threads";
 import { excessOf } from "../formats/json.ts";
-import { LIMITS } from "../contract/limits.ts";
+import { LIMITS } from "../core/limits.ts";
 import { type InputFault, readManifests } from "./manifest-reader.ts";
 import type { ParsedText, ParseRequest } from "./thread-parser.ts";
 

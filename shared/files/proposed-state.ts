@@ -1,9 +1,9 @@
-import { LAST_APPLIED } from "../contract/annotation-keys.ts";
-import type { Origin } from "../contract/context.ts";
+import { LAST_APPLIED } from "../core/annotation-keys.ts";
+import type { Origin } from "../core/context.ts";
 import { field, isJsonObject, type JsonObject, parseJSON } from "../formats/json.ts";
-import { definedKind, isKindDefinition, isNamespace } from "../contract/ack-groups.ts";
+import { definedKind, isKindDefinition, isNamespace } from "../core/ack-groups.ts";
 import { annotationAt, objectReference } from "../formats/object-meta.ts";
-import { rewriteTypeEntries } from "../model/resource-types.ts";
+import { rewriteTypeEntries } from "../core/resource-types.ts";
 import { objectKey, storedName } from "./object-key.ts";
 
 /** The objects that exist after manifests are applied or deleted. */

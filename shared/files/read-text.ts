@@ -1,6 +1,6 @@
 import { closeSync, constants, createReadStream, openSync, readFileSync, type Stats, statSync } from "node:fs";
 import { buffer } from "node:stream/consumers";
-import { LIMITS } from "../contract/limits.ts";
+import { LIMITS } from "../core/limits.ts";
 import { type GivenFolders, LEADS_OUT, realPathOf } from "./given-folders.ts";
 
 /** Decodes each file completely, so that it has no state. Creating a decoder takes as long as reading a small file. */

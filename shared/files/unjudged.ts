@@ -1,7 +1,7 @@
-import { ACCOUNT_MAP, TEAM_MAP } from "../contract/annotation-keys.ts";
-import { SELECTOR_GROUP, SELECTOR_KIND } from "../contract/ack-groups.ts";
-import { CONTROL_PLANE_GROUP, IDENTITY_KINDS, INFRASTRUCTURE_GROUP, REFERRER_KINDS } from "../contract/capa-kinds.ts";
-import { type KindID, kindOf } from "../contract/kinds.ts";
+import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
+import { SELECTOR_GROUP, SELECTOR_KIND } from "../core/ack-groups.ts";
+import { CONTROL_PLANE_GROUP, IDENTITY_KINDS, INFRASTRUCTURE_GROUP, REFERRER_KINDS } from "../core/capa-kinds.ts";
+import { type KindID, kindOf } from "../kinds.ts";
 import { field, isJsonObject, type JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { countOf } from "../formats/text.ts";

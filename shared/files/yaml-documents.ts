@@ -1,5 +1,5 @@
 import { Composer, type Document, Lexer, type LineCounter, Parser } from "yaml";
-import { LIMITS } from "../contract/limits.ts";
+import { LIMITS } from "../core/limits.ts";
 import { MAX_DEPTH, TOO_DEEP } from "./yaml-values.ts";
 
 /** A limit that applies to the whole file. If the file exceeds the limit, the rest of the file is not parsed. */

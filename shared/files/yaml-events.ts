@@ -2,7 +2,7 @@ import {
   CHOMPING_MODE, COLLECTION_STYLE, EVENT_ID, type Event, getScalarValue, type MappingEvent, parseEvents, SCALAR_STYLE,
   type ScalarEvent, type SequenceEvent, YAMLException,
 } from "js-yaml";
-import { LIMITS } from "../contract/limits.ts";
+import { LIMITS } from "../core/limits.ts";
 import { mayContainSecret } from "./secret-values.ts";
 import { LineList, MAX_LINE, StringPool } from "./line-list.ts";
 import { plainScalar } from "../formats/yaml-scalars.ts";

@@ -2,7 +2,7 @@ import {
   isAlias, isMap, isNode, isScalar, isSeq, type Node, type Scalar as ScalarNode, type YAMLMap, type YAMLSeq,
 } from "yaml";
 import { isJsonObject, type JsonObject } from "../formats/json.ts";
-import { LIMITS } from "../contract/limits.ts";
+import { LIMITS } from "../core/limits.ts";
 import { plainScalar, type Scalar, scalarKey } from "../formats/yaml-scalars.ts";
 
 /** For each object and list, the offsets of its fields or elements, in characters from the start of the text. */

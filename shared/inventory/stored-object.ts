@@ -1,12 +1,12 @@
-import { REPLACES_ANNOTATION } from "../contract/annotation-keys.ts";
-import { isOfTemplate } from "../model/referrer.ts";
-import type { KindID } from "../contract/kinds.ts";
+import { REPLACES_ANNOTATION } from "../core/annotation-keys.ts";
+import { isOfTemplate } from "../capa/referrer.ts";
+import type { KindID } from "../kinds.ts";
 import type { JsonObject } from "../formats/json.ts";
 import type { LabelSelector } from "../formats/label-selector.ts";
 import { apiVersionOf } from "../formats/object-meta.ts";
-import type { ACKResource } from "../contract/ack-resource.ts";
-import type { EffectiveSelector } from "../model/effective-selector.ts";
-import type { Inventory } from "./inventory.ts";
+import type { ACKResource } from "../core/ack-resource.ts";
+import type { EffectiveSelector } from "../core/effective-selector.ts";
+import type { Inventory } from "../core/inventory.ts";
 
 interface ObjectID {
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };

@@ -1,11 +1,11 @@
-import { INFRASTRUCTURE_GROUP } from "../contract/capa-kinds.ts";
-import type { Inventory } from "../inventory/inventory.ts";
-import { mapGrantInNamespace, mapGrantOfRole } from "./grant-by-carm.ts";
-import { selectorGrantByName, selectorGrantInNamespace, selectorGrantOfRole } from "./grant-by-selector.ts";
+import { INFRASTRUCTURE_GROUP } from "../core/capa-kinds.ts";
+import type { Inventory } from "../core/inventory.ts";
+import { mapGrantInNamespace, mapGrantOfRole } from "../carm/grant-by-carm.ts";
+import { selectorGrantByName, selectorGrantInNamespace, selectorGrantOfRole } from "../ack/grant-by-selector.ts";
 import {
   deny, type Grant, type GrantScope, type NamespaceQuery, type RoleGrant, type RoleQuery, unknownNamespace,
-} from "./grant.ts";
-import { withinSteps } from "./grant-types.ts";
+} from "../core/grant.ts";
+import { withinSteps } from "../ack/grant-types.ts";
 
 /** Grants the role of a namespace if every requested group, kind and version resolves to this role. */
 export function grantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {

@@ -1,14 +1,14 @@
-import { SELECTOR_KIND } from "../contract/ack-groups.ts";
-import { ACCOUNT_MAP, TEAM_MAP } from "../contract/annotation-keys.ts";
-import { CONTROLLER_IDENTITY, ROLE_IDENTITY } from "../contract/capa-kinds.ts";
-import { LIMITS } from "../contract/limits.ts";
+import { SELECTOR_KIND } from "../core/ack-groups.ts";
+import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
+import { CONTROLLER_IDENTITY, ROLE_IDENTITY } from "../core/capa-kinds.ts";
+import { LIMITS } from "../core/limits.ts";
 import { quote } from "../formats/text.ts";
-import type { Inventory } from "../inventory/inventory.ts";
-import type { EffectiveSelector } from "../model/effective-selector.ts";
-import type { RoleIdentity } from "../model/identity.ts";
-import type { SessionTag } from "../model/session.ts";
+import type { Inventory } from "../core/inventory.ts";
+import type { EffectiveSelector } from "../core/effective-selector.ts";
+import type { RoleIdentity } from "../capa/identity.ts";
+import type { SessionTag } from "../core/session.ts";
 import type { IdentitySource, TrustTarget } from "../trust/trust-target.ts";
-import { onlyNamespace } from "./grant-session.ts";
+import { onlyNamespace } from "../core/grant-session.ts";
 
 interface Targets {
   readonly targets: readonly TrustTarget[];

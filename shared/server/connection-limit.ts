@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import { Server as TLSServer } from "node:tls";
-import type { SteadyClock } from "../clock.ts";
+import type { SteadyClock } from "../core/clock.ts";
 
 export interface ConnectionLimits {
   /** The maximum number of served connections. Requests on connections above this number get a 503. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { microTime } from "../cluster/wire.ts";
-import { LIMITS } from "../contract/limits.ts";
+import { microTime } from "../api/wire.ts";
+import { LIMITS } from "../core/limits.ts";
 import { RetryQueue } from "./retry-queue.ts";
 import type { EventSubject } from "../formats/object-meta.ts";
 

@@ -1,9 +1,9 @@
 import { errorMessage } from "../formats/errors.ts";
-import { sleep } from "../clock.ts";
-import type { ClusterPorts } from "../cluster/api.ts";
-import { microTime } from "../cluster/wire.ts";
-import { rejectionText, sendRequest } from "../cluster/send-request.ts";
-import { Backoff } from "../cluster/backoff.ts";
+import { sleep } from "../core/clock.ts";
+import type { ClusterPorts } from "../api/api.ts";
+import { microTime } from "../api/wire.ts";
+import { rejectionText, sendRequest } from "../api/send-request.ts";
+import { Backoff } from "../api/backoff.ts";
 import { eventObject, EventScope, type EventText, type Series } from "./event-series.ts";
 import type { Logger } from "./logger.ts";
 import type { QueuedWrite } from "./retry-queue.ts";

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
-import { LIMITS } from "../contract/limits.ts";
-import { type SteadyClock, systemClock } from "../clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import { type SteadyClock, systemClock } from "../core/clock.ts";
 import { limitConnections } from "./connection-limit.ts";
 import { boundAddress, formatListenAddress, parseListenAddress, startListening } from "./listen-address.ts";
 

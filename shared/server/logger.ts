@@ -1,7 +1,7 @@
 import process from "node:process";
 import { type DestinationStream, type Level, type Logger, pino, destination as toFile } from "pino";
-import { unknownGroups } from "../contract/ack-groups.ts";
-import { type NoticedSettings, startNotices } from "../contract/removed-settings.ts";
+import { unknownGroups } from "../core/ack-groups.ts";
+import { type NoticedSettings, startNotices } from "../core/removed-settings.ts";
 import { withoutCommands } from "../formats/text.ts";
 import type { InventorySource } from "../sources/source.ts";
 

@@ -1,6 +1,6 @@
-import type { Inventory } from "../inventory/inventory.ts";
-import { type Assets, type PageData, pageHTML } from "../role-map/page-html.ts";
-import type { RoleMap } from "../role-map/role-map.ts";
+import type { Inventory } from "../core/inventory.ts";
+import { type Assets, type PageData, pageHTML } from "../diagnosis/role-map/page-html.ts";
+import type { RoleMap } from "../diagnosis/role-map/role-map.ts";
 import type { InventorySource } from "../sources/source.ts";
 import { type PageServer, type PageServerOptions, startPageServer } from "./page-server.ts";
 

@@ -1,9 +1,9 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import { unknownGroups } from "../contract/ack-groups.ts";
-import type { KnownFields } from "../contract/shape.ts";
-import { prunedFields } from "../model/iamroleselector.ts";
+import { unknownGroups } from "../core/ack-groups.ts";
+import type { KnownFields } from "../core/shape.ts";
+import { prunedFields } from "../ack/iamroleselector.ts";
 import type { SourceStatus } from "../sources/source.ts";
-import { VERSION } from "../contract/installation.ts";
+import { VERSION } from "../core/installation.ts";
 
 export const METRIC_PREFIX = "ack_role_resolver_";
 

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type SteadyClock, systemClock } from "../clock.ts";
+import { type SteadyClock, systemClock } from "../core/clock.ts";
 import { ResolverError } from "../formats/errors.ts";
 import {
   boundAddress, formatListenAddress, isLoopbackHost, parseListenAddress, startListening,

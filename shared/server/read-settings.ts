@@ -1,13 +1,13 @@
 import { ResolverError } from "../formats/errors.ts";
-import { INFRASTRUCTURE_GROUP } from "../contract/capa-kinds.ts";
+import { INFRASTRUCTURE_GROUP } from "../core/capa-kinds.ts";
 import { closest, quote } from "../formats/text.ts";
-import { OF_SELECTORS } from "../contract/trust-settings.ts";
-import { REMOVED_SETTINGS, removedFrom } from "../contract/removed-settings.ts";
+import { OF_SELECTORS } from "../core/trust-settings.ts";
+import { REMOVED_SETTINGS, removedFrom } from "../core/removed-settings.ts";
 import {
   CHECK_SEVERITY, choicesOf, type Command, defaultOf, type Definition, withValue,
-} from "../contract/setting-definition.ts";
-import { DEFINITIONS, type SettingName, SETTINGS, type SettingsFor } from "../contract/settings.ts";
-import { PROFILE_NAMES, PROFILES } from "../contract/profiles.ts";
+} from "../core/setting-definition.ts";
+import { DEFINITIONS, type SettingName, SETTINGS, type SettingsFor } from "../core/settings.ts";
+import { PROFILE_NAMES, PROFILES } from "../core/profiles.ts";
 import { sessionDefaultRules } from "./session-default-faults.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { sessionDefaultFaults } from "../model/session-defaults.ts";
+import { sessionDefaultFaults } from "../core/session-defaults.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -1,11 +1,11 @@
-import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../contract/ack-groups.ts";
-import { isCAPAKind, isIdentityKind, type KindName, SERVICE_ACCOUNT_IDENTITY } from "../contract/capa-kinds.ts";
-import { kindOf, WATCHED_ROWS, type WatchedID } from "../contract/kinds.ts";
-import type { ClusterPart } from "../contract/kind-row.ts";
+import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../core/ack-groups.ts";
+import { isCAPAKind, isIdentityKind, type KindName, SERVICE_ACCOUNT_IDENTITY } from "../core/capa-kinds.ts";
+import { kindOf, WATCHED_ROWS, type WatchedID } from "../kinds.ts";
+import type { ClusterPart } from "../core/kind-row.ts";
 import { field, isJsonObject, type JsonObject, omitField, stringAt } from "../formats/json.ts";
-import type { WatchedKind } from "../cluster/watched-kind.ts";
-import { clusterOwner } from "../contract/cluster-parts.ts";
-import type { Collection } from "../inventory/inventory.ts";
+import type { WatchedKind } from "../api/watched-kind.ts";
+import { clusterOwner } from "../core/cluster-parts.ts";
+import type { Collection } from "../core/inventory.ts";
 
 // The transforms of the watched kinds. Each returns a copy of an object without the fields that no decision reads, so
 // that the inventory of a large cluster fits in memory.

@@ -1,9 +1,9 @@
-import { systemClock } from "../clock.ts";
-import type { KubernetesAPI } from "../cluster/api.ts";
-import { listPages } from "../cluster/list-watch.ts";
-import type { WatchedKind } from "../cluster/watched-kind.ts";
+import { systemClock } from "../core/clock.ts";
+import type { KubernetesAPI } from "../api/api.ts";
+import { listPages } from "../api/list-watch.ts";
+import type { WatchedKind } from "../api/watched-kind.ts";
 import type { JsonObject } from "../formats/json.ts";
-import { looksLikeController } from "../model/controller-deployment.ts";
+import { looksLikeController } from "../controllers/controller-deployment.ts";
 
 const TYPE = { apiVersion: "apps/v1", kind: "Deployment" };
 

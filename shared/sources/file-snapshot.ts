@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import type { JsonObject } from "../formats/json.ts";
 import { paced, type Paced } from "../formats/paced.ts";
-import type { Inventory } from "../inventory/inventory.ts";
+import type { Inventory } from "../core/inventory.ts";
 import { areEqualCopies } from "../files/duplicates.ts";
 import type { FileReading } from "../files/files.ts";
 import type { FileListing } from "../files/listing.ts";

@@ -2,10 +2,10 @@ import { hash } from "node:crypto";
 import { type FSWatcher, watch as watchFiles } from "node:fs";
 import { basename, dirname } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type SteadyClock, systemClock } from "../clock.ts";
+import { type SteadyClock, systemClock } from "../core/clock.ts";
 import type { Paced } from "../formats/paced.ts";
-import { Inventory } from "../inventory/inventory.ts";
-import type { Judge } from "../model/selector.ts";
+import { Inventory } from "../core/inventory.ts";
+import type { Judge } from "../ack/selector.ts";
 import { duplicateFaults } from "../files/duplicates.ts";
 import {
   type FileReading, inputError, type ManifestParser, readFiles, readStdin,

@@ -1,14 +1,14 @@
-import type { Collection, Inventory, InventoryChange } from "../inventory/inventory.ts";
+import type { Collection, Inventory, InventoryChange } from "../core/inventory.ts";
 import type { JsonObject } from "../formats/json.ts";
-import { unknownGroups } from "../contract/ack-groups.ts";
+import { unknownGroups } from "../core/ack-groups.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { servedKind, type ServedKind } from "./cluster-kinds.ts";
-import type { ListWatchError } from "../cluster/api-errors.ts";
-import { Reflector, type ReflectorHandler, type ReflectorOptions } from "../cluster/reflector.ts";
-import { Semaphore } from "../cluster/semaphore.ts";
+import type { ListWatchError } from "../api/api-errors.ts";
+import { Reflector, type ReflectorHandler, type ReflectorOptions } from "../api/reflector.ts";
+import { Semaphore } from "../api/semaphore.ts";
 import {
   collectionPath, type ObjectName, resourceName, type StoredObject, toStoredObject, type WatchedKind,
-} from "../cluster/watched-kind.ts";
+} from "../api/watched-kind.ts";
 
 export type Fault = Pick<ListWatchError, "message" | "messageFor">;
 

@@ -1,5 +1,5 @@
 import { ResolverError } from "../formats/errors.ts";
-import type { Inventory } from "../inventory/inventory.ts";
+import type { Inventory } from "../core/inventory.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { ClusterSource, type ClusterSourceOptions } from "./cluster-source.ts";

@@ -1,13 +1,13 @@
-import { type SteadyClock, systemClock } from "../clock.ts";
-import type { KubernetesAPI } from "../cluster/api.ts";
-import { listPages } from "../cluster/list-watch.ts";
-import type { WatchedKind } from "../cluster/watched-kind.ts";
-import { type Closures, closuresIn, missingFlags, tightest } from "../contract/closures.ts";
-import { WEBHOOK } from "../contract/installation.ts";
+import { type SteadyClock, systemClock } from "../core/clock.ts";
+import type { KubernetesAPI } from "../api/api.ts";
+import { listPages } from "../api/list-watch.ts";
+import type { WatchedKind } from "../api/watched-kind.ts";
+import { type Closures, closuresIn, missingFlags, tightest } from "../core/closures.ts";
+import { WEBHOOK } from "../core/installation.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
-import { sidecarOf } from "../model/injected-sidecar.ts";
-import { decodePod } from "../model/pod.ts";
+import { sidecarOf } from "../injection/injected-sidecar.ts";
+import { decodePod } from "../core/pod.ts";
 
 const PODS: WatchedKind = {
   group: "", version: "v1", kind: "Pod", plural: "pods", pageSize: 500,

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { SteadyClock } from "../clock.ts";
+import type { SteadyClock } from "../core/clock.ts";
 import { ResolverError } from "../formats/errors.ts";
 import type { Paced } from "../formats/paced.ts";
 

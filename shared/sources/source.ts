@@ -1,6 +1,6 @@
-import type { KindName } from "../contract/capa-kinds.ts";
+import type { KindName } from "../core/capa-kinds.ts";
 import type { JsonObject } from "../formats/json.ts";
-import type { Inventory } from "../inventory/inventory.ts";
+import type { Inventory } from "../core/inventory.ts";
 
 /** The state of a source's inventory. An unloaded inventory is never treated as empty. */
 export interface SourceStatus {

@@ -1,4 +1,4 @@
-import type { CREDENTIALS } from "../contract/trust-settings.ts";
+import type { CREDENTIALS } from "../core/trust-settings.ts";
 
 /** The kinds of credentials of a caller, which decide whether AWS adds tags to its session. */
 export type Credentials = (typeof CREDENTIALS)[number];

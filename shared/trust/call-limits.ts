@@ -1,7 +1,7 @@
 import {
   DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_CHAINED_SECONDS, MAX_TAGS, RESERVED_PREFIX, SESSION_NAME_LIMITS,
   TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits,
-} from "../model/session.ts";
+} from "../core/session.ts";
 import { type AssumeRoleCall, type Caller, isInIAM, type Request } from "./assume-role-call.ts";
 import { type Match, NO, unknown, YES } from "./three-values.ts";
 

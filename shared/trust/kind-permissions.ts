@@ -1,8 +1,8 @@
-import { serviceOf } from "../contract/ack-groups.ts";
-import { inlinePolicyURL, KNOWN_MISSING, recommendedPolicy } from "../contract/ack-policies.ts";
+import { serviceOf } from "../core/ack-groups.ts";
+import { inlinePolicyURL, KNOWN_MISSING, recommendedPolicy } from "../core/ack-policies.ts";
 import { parseARN } from "../formats/arn.ts";
 import { compareText } from "../formats/text.ts";
-import type { EffectiveSelector } from "../model/effective-selector.ts";
+import type { EffectiveSelector } from "../core/effective-selector.ts";
 
 /** What ACK recommends for the kinds of an API group. */
 export interface KindPermissions {

@@ -1,8 +1,8 @@
 import { accountOfARN } from "../formats/arn.ts";
 import { compareText } from "../formats/text.ts";
-import type { EffectiveSelector } from "../model/effective-selector.ts";
-import { TEMPLATE } from "../model/session-annotations.ts";
-import type { SessionTag } from "../model/session.ts";
+import type { EffectiveSelector } from "../core/effective-selector.ts";
+import { TEMPLATE } from "../core/session-annotations.ts";
+import type { SessionTag } from "../core/session.ts";
 import { CAPABILITY_KEYS, type Credentials, POD_IDENTITY_KEYS } from "./added-tags.ts";
 import type { Program } from "./role-caller.ts";
 import type { TrustTarget } from "./trust-target.ts";

@@ -1,5 +1,5 @@
 import { accountOfARN, parseARN } from "../formats/arn.ts";
-import type { SessionRequest } from "../model/session.ts";
+import type { SessionRequest } from "../core/session.ts";
 import type { Action } from "./assume-role-call.ts";
 
 /** An error response of STS. The message contains no secret. */

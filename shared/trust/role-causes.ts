@@ -1,5 +1,5 @@
 import { listOf, quote } from "../formats/text.ts";
-import { MAX_CHAINED_SECONDS } from "../model/session.ts";
+import { MAX_CHAINED_SECONDS } from "../core/session.ts";
 import {
   type Cause, type Denial, isAcrossAccounts, partsOf, type RefusedAssumeRole, type Refusal, type Row,
 } from "./refused-call.ts";

@@ -1,7 +1,7 @@
 import { parseRoleARN } from "../formats/arn.ts";
 import { compareText, listOf } from "../formats/text.ts";
-import type { EffectiveSelector } from "../model/effective-selector.ts";
-import { differingExtras, shortName } from "../model/session-annotations.ts";
+import type { EffectiveSelector } from "../core/effective-selector.ts";
+import { differingExtras, shortName } from "../core/session-annotations.ts";
 import { identityCall, mapCall, type NeededCall, neededCall, type NeededCallers } from "./needed-call.ts";
 import type { Program } from "./role-caller.ts";
 import { assumes, TARGET_KINDS, type TrustTarget } from "./trust-target.ts";

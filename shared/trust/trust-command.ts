@@ -1,6 +1,6 @@
 import { ACCOUNT_ID, accountOfARN } from "../formats/arn.ts";
 import { printable } from "../formats/text.ts";
-import { MAX_CHAINED_SECONDS } from "../model/session.ts";
+import { MAX_CHAINED_SECONDS } from "../core/session.ts";
 import { type Cause, denialIn, type RefusedAssumeRole, type RefusedCall, type STSAnswer } from "./refused-call.ts";
 
 /**

@@ -1,11 +1,11 @@
-import { SELECTOR_KIND } from "../contract/ack-groups.ts";
-import { ROLE_IDENTITY } from "../contract/capa-kinds.ts";
-import { PROGRAMS } from "../contract/trust-settings.ts";
+import { SELECTOR_KIND } from "../core/ack-groups.ts";
+import { ROLE_IDENTITY } from "../core/capa-kinds.ts";
+import { PROGRAMS } from "../core/trust-settings.ts";
 import { accountOfARN, parseRoleARN } from "../formats/arn.ts";
-import { fillInGrant } from "../model/session-annotations.ts";
-import { withDefaults } from "../model/session-defaults.ts";
-import type { TypeSet } from "../model/resource-types.ts";
-import { MAX_CHAINED_SECONDS, type SessionExtras, type SessionTag } from "../model/session.ts";
+import { fillInGrant } from "../core/session-annotations.ts";
+import { withDefaults } from "../core/session-defaults.ts";
+import type { TypeSet } from "../core/resource-types.ts";
+import { MAX_CHAINED_SECONDS, type SessionExtras, type SessionTag } from "../core/session.ts";
 import { type AssumeRoleCall, NOTHING_SENT, type Tags } from "./assume-role-call.ts";
 import { CAPABILITY_KEYS } from "./added-tags.ts";
 import type { Program, RoleCaller } from "./role-caller.ts";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type SteadyClock, withTimeout } from "../../shared/clock.ts";
+import { type SteadyClock, withTimeout } from "../../shared/core/clock.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { CredentialCache } from "../credentials/cache.ts";
 import type { Credentials, SigningCredentials } from "../credentials/session.ts";

@@ -1,5 +1,5 @@
 import { ResolverError } from "../../shared/formats/errors.ts";
-import { type SteadyClock, withTimeout } from "../../shared/clock.ts";
+import { type SteadyClock, withTimeout } from "../../shared/core/clock.ts";
 import { type CallGuard, type CallOptions, NO_GUARD } from "../sts-upstream/rate-limiter.ts";
 import { backoffFor, STSNotCalledError } from "../sts-upstream/errors.ts";
 import {

@@ -3,7 +3,7 @@ import { constants, type FileHandle, open, rename, rm, stat } from "node:fs/prom
 import { join } from "node:path";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { field, parseJSON, stringAt } from "../../shared/formats/json.ts";
-import { type Clock, withTimeout } from "../../shared/clock.ts";
+import { type Clock, withTimeout } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { Signer } from "../sts/signature.ts";
 import type { CallerIdentity } from "./session.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../shared/clock.ts";
+import type { Clock } from "../../shared/core/clock.ts";
 import { UNKNOWN_LIFE_MS } from "../http/respond.ts";
 import { tokenDigest } from "../sts/signature.ts";
 import {

@@ -1,9 +1,9 @@
 import { ResolverError } from "../../shared/formats/errors.ts";
-import { type IdentityGrant, identityOfGrant } from "../../shared/resolution/grant-by-identity.ts";
-import type { Denial, Grant, RoleGrant } from "../../shared/resolution/grant.ts";
+import { type IdentityGrant, identityOfGrant } from "../../shared/capa/grant-by-identity.ts";
+import type { Denial, Grant, RoleGrant } from "../../shared/core/grant.ts";
 import { accountOfARN } from "../../shared/formats/arn.ts";
-import { identityKey } from "../../shared/model/identity.ts";
-import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/model/session.ts";
+import { identityKey } from "../../shared/capa/identity.ts";
+import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/core/session.ts";
 import { sentBy } from "../../shared/trust/refused-call.ts";
 import type { AuditClient, AuditLog } from "../audit-log.ts";
 import type { BaseIdentity } from "../base/identity.ts";

@@ -1,4 +1,4 @@
-import type { RoleGrant } from "../../shared/resolution/grant.ts";
+import type { RoleGrant } from "../../shared/core/grant.ts";
 import type { AuditClient, AuditLog, Issue } from "../audit-log.ts";
 import type { BaseIdentity, VerifiedBase } from "../base/identity.ts";
 import type { RepeatEntry } from "../repeat-counter.ts";

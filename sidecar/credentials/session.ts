@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
-import type { SteadyClock } from "../../shared/clock.ts";
+import type { SteadyClock } from "../../shared/core/clock.ts";
 import { compareText } from "../../shared/formats/text.ts";
-import type { IdentityReference } from "../../shared/model/identity.ts";
-import type { SessionRequest } from "../../shared/model/session.ts";
+import type { IdentityReference } from "../../shared/capa/identity.ts";
+import type { SessionRequest } from "../../shared/core/session.ts";
 
 /** The caller of STS: its identity, and the Region of the STS endpoint. */
 export interface Caller {

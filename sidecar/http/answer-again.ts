@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { SteadyClock } from "../../shared/clock.ts";
+import type { SteadyClock } from "../../shared/core/clock.ts";
 import type { SidecarMetrics } from "../metrics.ts";
 import type { CredentialRoutePorts } from "./credential-routes.ts";
 import { faultOfRequest, type RequestCheckPorts } from "./request-check.ts";

@@ -1,5 +1,5 @@
-import { type KindArgument, parseKindArgument } from "../../shared/contract/ack-groups.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { type KindArgument, parseKindArgument } from "../../shared/core/ack-groups.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { type Labels, parseLabels } from "../../shared/formats/label-selector.ts";
 import { namespaceNameFaults } from "../../shared/formats/names.ts";

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Clock } from "../../shared/clock.ts";
-import type { KindArgument } from "../../shared/contract/ack-groups.ts";
+import type { Clock } from "../../shared/core/clock.ts";
+import type { KindArgument } from "../../shared/core/ack-groups.ts";
 import { isJsonObject } from "../../shared/formats/json.ts";
-import type { Inventory } from "../../shared/inventory/inventory.ts";
-import { grantIdentity, type IdentityGrant, servesIdentities } from "../../shared/resolution/grant-by-identity.ts";
+import type { Inventory } from "../../shared/core/inventory.ts";
+import { grantIdentity, type IdentityGrant, servesIdentities } from "../../shared/capa/grant-by-identity.ts";
 import { grantInNamespace, grantSelector } from "../../shared/resolution/grant-decision.ts";
-import { deny, describeKinds, type Grant } from "../../shared/resolution/grant.ts";
+import { deny, describeKinds, type Grant } from "../../shared/core/grant.ts";
 import { notLoaded } from "../../shared/server/readiness.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
 import type { AuditClient } from "../audit-log.ts";

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { FastifyInstance } from "fastify";
-import type { Grant } from "../../shared/resolution/grant.ts";
-import type { SteadyClock } from "../../shared/clock.ts";
+import type { Grant } from "../../shared/core/grant.ts";
+import type { SteadyClock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { AuthFailure, SidecarMetrics } from "../metrics.ts";
 import { RepeatCounter } from "../repeat-counter.ts";

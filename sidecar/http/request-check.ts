@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import type { SteadyClock } from "../../shared/clock.ts";
+import type { SteadyClock } from "../../shared/core/clock.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { formatListenAddress, type ListenAddress } from "../../shared/server/listen-address.ts";
 import { isFormType, sanitize } from "../sts/query-protocol.ts";

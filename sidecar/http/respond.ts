@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
-import { type Clock, withTimeout } from "../../shared/clock.ts";
+import { type Clock, withTimeout } from "../../shared/core/clock.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import type { Credentials } from "../credentials/session.ts";
 

@@ -1,9 +1,9 @@
-import type { Clock } from "../../shared/clock.ts";
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
-import { sendExpecting } from "../../shared/cluster/send-request.ts";
-import { IDENTITY_ACCOUNTS } from "../../shared/contract/installation.ts";
+import type { Clock } from "../../shared/core/clock.ts";
+import type { KubernetesAPI } from "../../shared/api/api.ts";
+import { sendExpecting } from "../../shared/api/send-request.ts";
+import { IDENTITY_ACCOUNTS } from "../../shared/core/installation.ts";
 import { errorMessage } from "../../shared/formats/errors.ts";
-import { accountEntry, type SecretVersion } from "../../shared/model/identity-secret.ts";
+import { accountEntry, type SecretVersion } from "../../shared/capa/identity-secret.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 
 interface AccountRecordsOptions {

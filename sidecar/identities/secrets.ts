@@ -1,16 +1,16 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { ResolverError } from "../../shared/formats/errors.ts";
-import { describeIdentity } from "../../shared/resolution/identity-denials.ts";
-import type { StaticIdentity } from "../../shared/model/identity.ts";
+import { describeIdentity } from "../../shared/capa/identity-denials.ts";
+import type { StaticIdentity } from "../../shared/capa/identity.ts";
 import {
   type AccessKey, readAccessKey, readSecretVersion, type SecretVersion,
-} from "../../shared/model/identity-secret.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
-import { BodyTooLarge, type ClusterPorts } from "../../shared/cluster/api.ts";
+} from "../../shared/capa/identity-secret.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
+import { BodyTooLarge, type ClusterPorts } from "../../shared/api/api.ts";
 import { fixedKinds } from "../../shared/sources/cluster-kinds.ts";
-import { Reflector, type ReflectorHandler } from "../../shared/cluster/reflector.ts";
-import { type ObjectResponse, rejectionText, sendRequest } from "../../shared/cluster/send-request.ts";
-import type { ObjectName, StoredObject } from "../../shared/cluster/watched-kind.ts";
+import { Reflector, type ReflectorHandler } from "../../shared/api/reflector.ts";
+import { type ObjectResponse, rejectionText, sendRequest } from "../../shared/api/send-request.ts";
+import type { ObjectName, StoredObject } from "../../shared/api/watched-kind.ts";
 import type { SourceStatus } from "../../shared/sources/source.ts";
 
 /** The access key of a static identity. */

@@ -1,12 +1,12 @@
 import { ResolverError } from "../../shared/formats/errors.ts";
-import { describeIdentity } from "../../shared/resolution/identity-denials.ts";
-import type { ServiceAccountIdentity } from "../../shared/model/identity.ts";
+import { describeIdentity } from "../../shared/capa/identity-denials.ts";
+import type { ServiceAccountIdentity } from "../../shared/capa/identity.ts";
 import { isJsonObject, parseJSON, stringAt } from "../../shared/formats/json.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
-import type { Clock } from "../../shared/clock.ts";
-import type { KubernetesAPI, KubernetesRequest } from "../../shared/cluster/api.ts";
-import { type ObjectResponse, responseText, sendRequest } from "../../shared/cluster/send-request.ts";
-import { Semaphore } from "../../shared/cluster/semaphore.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
+import type { Clock } from "../../shared/core/clock.ts";
+import type { KubernetesAPI, KubernetesRequest } from "../../shared/api/api.ts";
+import { type ObjectResponse, responseText, sendRequest } from "../../shared/api/send-request.ts";
+import { Semaphore } from "../../shared/api/semaphore.ts";
 
 interface ServiceAccountTokensOptions {
   readonly api: KubernetesAPI;

@@ -1,5 +1,5 @@
-import type { RoleIdentity, ServiceAccountIdentity } from "../../shared/model/identity.ts";
-import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/model/session.ts";
+import type { RoleIdentity, ServiceAccountIdentity } from "../../shared/capa/identity.ts";
+import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/core/session.ts";
 import { type RefusedAssumeRole, type RefusedToken, sentBy } from "../../shared/trust/refused-call.ts";
 
 /** Returns the parameters of the session of an identity. By default, a session lasts one hour. */

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
-import { SERVICE_ACCOUNT_IDENTITY } from "../../shared/contract/capa-kinds.ts";
+import { SERVICE_ACCOUNT_IDENTITY } from "../../shared/core/capa-kinds.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
-import type { Inventory } from "../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../shared/core/inventory.ts";
 import {
   type Identity, identityKey, type RoleIdentity, type ServiceAccountIdentity, type StaticIdentity,
-} from "../../shared/model/identity.ts";
-import type { SessionRequest } from "../../shared/model/session.ts";
-import type { IdentityGrant } from "../../shared/resolution/grant-by-identity.ts";
-import { describeIdentity } from "../../shared/resolution/identity-denials.ts";
-import { chainedDurationDenial } from "../../shared/resolution/role-session.ts";
+} from "../../shared/capa/identity.ts";
+import type { SessionRequest } from "../../shared/core/session.ts";
+import type { IdentityGrant } from "../../shared/capa/grant-by-identity.ts";
+import { describeIdentity } from "../../shared/capa/identity-denials.ts";
+import { chainedDurationDenial } from "../../shared/capa/role-session.ts";
 import { refusalText } from "../../shared/trust/refusal-text.ts";
 import type { RefusedAssumeRole } from "../../shared/trust/refused-call.ts";
 import type { BaseIdentity } from "../base/identity.ts";

@@ -1,5 +1,5 @@
 import { ResolverError } from "../../shared/formats/errors.ts";
-import { repeat, type SteadyClock } from "../../shared/clock.ts";
+import { repeat, type SteadyClock } from "../../shared/core/clock.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { SidecarMetrics } from "../metrics.ts";

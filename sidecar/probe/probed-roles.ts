@@ -1,9 +1,9 @@
-import { completeChain, grantToAnyNamespace, type IdentityGrant } from "../../shared/resolution/grant-by-identity.ts";
-import type { Grant, RoleGrant, RoleQuery } from "../../shared/resolution/grant.ts";
-import type { Identity, RoleIdentity } from "../../shared/model/identity.ts";
-import { ROLE_IDENTITY } from "../../shared/contract/capa-kinds.ts";
-import type { Inventory } from "../../shared/inventory/inventory.ts";
-import type { EffectiveSelector } from "../../shared/model/effective-selector.ts";
+import { completeChain, grantToAnyNamespace, type IdentityGrant } from "../../shared/capa/grant-by-identity.ts";
+import type { Grant, RoleGrant, RoleQuery } from "../../shared/core/grant.ts";
+import type { Identity, RoleIdentity } from "../../shared/capa/identity.ts";
+import { ROLE_IDENTITY } from "../../shared/core/capa-kinds.ts";
+import type { Inventory } from "../../shared/core/inventory.ts";
+import type { EffectiveSelector } from "../../shared/core/effective-selector.ts";
 import { RefusedRoleError } from "../refused-roles/refused-identities.ts";
 import type { UpstreamSTSError } from "../sts-upstream/errors.ts";
 

@@ -1,5 +1,5 @@
 import { ResolverError } from "../../shared/formats/errors.ts";
-import type { SteadyClock } from "../../shared/clock.ts";
+import type { SteadyClock } from "../../shared/core/clock.ts";
 import {
   CircuitOpenError, RejectedSignerError, RetryableSTSError, STSNotCalledError, ThrottledSTSError,
 } from "./errors.ts";

@@ -3,7 +3,7 @@ import {
   GetCallerIdentityCommand, type STSClient, type Credentials as STSSession,
 } from "@aws-sdk/client-sts";
 import { accountOfARN, sessionARN } from "../../shared/formats/arn.ts";
-import type { SessionRequest, SessionTag } from "../../shared/model/session.ts";
+import type { SessionRequest, SessionTag } from "../../shared/core/session.ts";
 import type { CallerIdentity, Credentials, SigningCredentials } from "../credentials/session.ts";
 import { type EndpointSettings, STSConnection } from "./connection.ts";
 import { metricCode, OtherSessionError, toResolverError, WEB_IDENTITY_ACTION } from "./errors.ts";

@@ -1,4 +1,4 @@
-import type { SteadyClock } from "../../shared/clock.ts";
+import type { SteadyClock } from "../../shared/core/clock.ts";
 import { CircuitBreaker, type CircuitState } from "./circuit-breaker.ts";
 import { ThrottledSTSError } from "./errors.ts";
 

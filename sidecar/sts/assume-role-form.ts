@@ -3,7 +3,7 @@ import { parseJSON } from "../../shared/formats/json.ts";
 import {
   DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_POLICY_ARNS, MAX_POLICY_LENGTH, MAX_TAGS, SESSION_NAME_LIMITS,
   type SessionTag, TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits,
-} from "../../shared/model/session.ts";
+} from "../../shared/core/session.ts";
 import { joinFaults, sanitize, STSErrorResponse, validationError } from "./query-protocol.ts";
 
 /** The parameters of a validated AssumeRole request. */

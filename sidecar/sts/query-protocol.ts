@@ -1,5 +1,5 @@
 import { printable } from "../../shared/formats/text.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 
 /** The XML namespace of the STS query protocol: https://docs.aws.amazon.com/STS/latest/APIReference/welcome.html */
 const NAMESPACE = "https://sts.amazonaws.com/doc/2011-06-15/";

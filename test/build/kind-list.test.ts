@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { test } from "tap";
 import { kindListText, renewedList } from "../../build/kind-list.ts";
-import { BUNDLED_KINDS, typesIn } from "../../shared/model/bundled-types.ts";
+import { BUNDLED_KINDS, typesIn } from "../../shared/ack/bundled-types.ts";
 
 const [group, version] = ["s3.services.k8s.aws", "v1alpha1"];
 const LIST = { date: "2026-01", kinds: { "sqs.services.k8s.aws": { v1alpha1: ["Queue"] }, [group]: { v1: ["Old"] } } };
@@ -23,7 +23,7 @@ test("the kinds of CustomResourceDefinitions replace those of their groups, and 
 });
 
 test("the bundled list is what its kinds print", (t) => {
-  const file = readFileSync(new URL("../../shared/contract/ack-kinds.json", import.meta.url), "utf8");
+  const file = readFileSync(new URL("../../shared/core/ack-kinds.json", import.meta.url), "utf8");
   t.equal(kindListText(renewedList({ date: "", kinds: {} }, [...typesIn(BUNDLED_KINDS)], BUNDLED_KINDS.date)), file);
   t.end();
 });

@@ -1,7 +1,7 @@
 // Attempts to get a role with an AdoptedResource, for which an ACK controller before runtime 0.62 creates a resource.
 import { test } from "tap";
-import { checkSeveritiesOf, type DecisionSettings } from "../../shared/contract/context.ts";
-import type { Profile } from "../../shared/contract/profiles.ts";
+import { checkSeveritiesOf, type DecisionSettings } from "../../shared/core/context.ts";
+import type { Profile } from "../../shared/core/profiles.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import type { AccessReviewer } from "../../webhook/access-review.ts";
 import { adoptedBucket } from "../fixtures/ack-adopted-resource-crd.ts";

@@ -1,6 +1,6 @@
 // Attempts to annotate a resource with another role than the role that resolves for the resource.
 import { type Test, test } from "tap";
-import { RESOLUTION_KEYS } from "../../shared/contract/annotation-keys.ts";
+import { RESOLUTION_KEYS } from "../../shared/core/annotation-keys.ts";
 import type { JsonObject, PatchOperation } from "../../shared/formats/json.ts";
 import { objectAt, patchOf, reviewOf } from "../webhook/reviews.ts";
 import { webhookUnderTest } from "../webhook/webhook-under-test.ts";

@@ -1,7 +1,7 @@
 // Attempts to let a controller write what a tenant may not write.
 import { test } from "tap";
 import type { JsonObject } from "../../shared/formats/json.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { fieldExport } from "../fixtures/ack-field-export-crd.ts";
 import { clusterObject, controllerIdentity } from "../shared/capa-objects.ts";
 import { objectAt, reviewOf } from "../webhook/reviews.ts";

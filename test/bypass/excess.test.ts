@@ -1,7 +1,7 @@
 // Attacks with reviews that exceed a limit before the webhook reads their objects.
 import { test } from "tap";
 import type { JsonObject } from "../../shared/formats/json.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { objectAt, reviewOf } from "../webhook/reviews.ts";
 import { FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook/webhook-under-test.ts";
 

@@ -1,6 +1,6 @@
 // Attempts to pass the checks with a change that the webhook exempts, or with a review that fails.
 import { test } from "tap";
-import type { DecisionSettings } from "../../shared/contract/context.ts";
+import type { DecisionSettings } from "../../shared/core/context.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import type { AccessReviewer } from "../../webhook/access-review.ts";
 import { patchOf, reviewOf } from "../webhook/reviews.ts";

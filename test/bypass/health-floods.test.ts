@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { Registry } from "prom-client";
 import { type Test, test } from "tap";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { type HealthServer, startHealthServer } from "../../shared/server/health.ts";
 import { FakeClock } from "../sidecar/fake-clock.ts";
 

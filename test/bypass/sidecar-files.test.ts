@@ -2,7 +2,7 @@
 // attacker tries to continue to use a role after the owner of the role revokes the grant.
 import { rm, writeFile } from "node:fs/promises";
 import { type Test, test } from "tap";
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
+import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { ManifestSource } from "../../shared/sources/file-source.ts";
 import { namespaceObject, selectorObject } from "../shared/objects.ts";

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "tap";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { collectGarbage } from "../collect-garbage.ts";
 import { get, start, TOKEN } from "../sidecar/running-sidecar.ts";
 import { ROLE_A } from "../sidecar/sidecar-under-test.ts";

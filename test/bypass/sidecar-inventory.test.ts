@@ -1,10 +1,10 @@
 // Attacks by users that write IAMRoleSelectors or Namespaces. Each test expects that the sidecar limits its work and
 // memory, and still serves other selectors.
 import { type Test, test } from "tap";
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
-import { NO_EXTRAS } from "../../shared/model/session.ts";
+import { judgeSelector } from "../../shared/ack/judge-selector.ts";
+import { NO_EXTRAS } from "../../shared/core/session.ts";
 import { grantInNamespace, grantRole } from "../../shared/resolution/grant-decision.ts";
-import { Inventory } from "../../shared/inventory/inventory.ts";
+import { Inventory } from "../../shared/core/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/objects.ts";
 import { ROLE_A, SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar/sidecar-under-test.ts";

@@ -1,9 +1,9 @@
 // Objects within the limits that would block the event loop until the API server's timeout. After the timeout, the
 // failurePolicy would admit these objects without the checks.
 import { type Test, test } from "tap";
-import { type CheckResult, runChecksPaced } from "../../shared/checks/run.ts";
+import { type CheckResult, runChecksPaced } from "../../shared/core/run.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
-import { readIdentity } from "../../shared/model/identity.ts";
+import { readIdentity } from "../../shared/capa/identity.ts";
 import { parseARN } from "../../shared/formats/arn.ts";
 import type { Paced } from "../../shared/formats/paced.ts";
 import { roleIdentity } from "../shared/capa-objects.ts";

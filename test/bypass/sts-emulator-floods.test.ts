@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "tap";
 import { Principals } from "../../cli/local/sts-emulator/principals.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { startSTSEmulator } from "../cli/local/sts-emulator/faults.ts";
 import { collectGarbage } from "../collect-garbage.ts";
 import { send } from "../loopback-request.ts";

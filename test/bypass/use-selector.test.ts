@@ -1,6 +1,6 @@
 // Attempts to get another role with the annotation use-selector (--runtime extended).
 import { test } from "tap";
-import type { DecisionSettings } from "../../shared/contract/context.ts";
+import type { DecisionSettings } from "../../shared/core/context.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import type { AccessReviewer } from "../../webhook/access-review.ts";
 import { namespaceObject } from "../shared/objects.ts";

@@ -1,6 +1,6 @@
 // A cluster for each way in which the role of a resource can be broken, for `why`.
 import type { Test } from "tap";
-import { RESOLUTION } from "../../shared/contract/annotation-keys.ts";
+import { RESOLUTION } from "../../shared/core/annotation-keys.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { refusalText } from "../../shared/trust/refusal-text.ts";
@@ -8,7 +8,7 @@ import type { RefusedAssumeRole } from "../../shared/trust/refused-call.ts";
 import { gatedDeployment } from "../fixtures/controllers.ts";
 import {
   DEFINITIONS, definition, type ErrorAnswer, FakeCluster, NAMESPACES, SELECTORS,
-} from "../shared/cluster/fake-cluster.ts";
+} from "../shared/api/fake-cluster.ts";
 import { bucketObject, mapObject, namespaceObject, ROLE, roleIn, SECOND, selectorObject } from "../shared/objects.ts";
 
 interface BrokenResource {

@@ -1,10 +1,10 @@
 import { type Test, test } from "tap";
-import { EXTENDED_NOTICE } from "../../shared/contract/removed-settings.ts";
+import { EXTENDED_NOTICE } from "../../shared/core/removed-settings.ts";
 import { gatedDeployment } from "../fixtures/controllers.ts";
 import { ACK_SELECTOR_CRD, olderACKSelectorCRD } from "../fixtures/ack-selector-crd.ts";
 import {
   BUCKETS, definition, DEFINITIONS, FakeCluster, NAMESPACES, resource, SELECTORS,
-} from "../shared/cluster/fake-cluster.ts";
+} from "../shared/api/fake-cluster.ts";
 import { type CommandResult, runCommand, withoutCoverage } from "./run-command.ts";
 
 const selector = (name: string, arn: string, namespace: string): object => ({

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { CATALOGUE } from "../../shared/checks/catalogue.ts";
-import { REMOVED_CODES } from "../../shared/contract/removed-codes.ts";
+import { REMOVED_CODES } from "../../shared/core/removed-codes.ts";
 import { ERRORS } from "../../shared/formats/errors.ts";
 import { runCommand } from "./run-command.ts";
 

@@ -1,6 +1,6 @@
 import { parse } from "yaml";
 import { test } from "tap";
-import { SELECTOR_SELF_CHECKS } from "../../shared/checks/judge-selector.ts";
+import { SELECTOR_SELF_CHECKS } from "../../shared/ack/judge-selector.ts";
 import { field, isJsonObject, type JsonObject, valueAt } from "../../shared/formats/json.ts";
 import { bucketObject, namespaceObject, ROLE, selectorObject } from "../shared/objects.ts";
 import { runCommand } from "./run-command.ts";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "tap";
-import type { RoleMap } from "../../shared/role-map/role-map.ts";
+import type { RoleMap } from "../../shared/diagnosis/role-map/role-map.ts";
 import { runCommand, withoutCoverage } from "./run-command.ts";
 import { STATE } from "./state.ts";
 

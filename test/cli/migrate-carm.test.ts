@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { ACK_GROUPS } from "../../shared/contract/ack-groups.ts";
+import { ACK_GROUPS } from "../../shared/core/ack-groups.ts";
 import { gatedDeployment } from "../fixtures/controllers.ts";
 import { runCommand } from "./run-command.ts";
 

@@ -4,7 +4,7 @@ import { test } from "tap";
 import { COMPLETE, PLUGIN_FILE, started } from "../../cli/plugin.ts";
 import { runCommandLine } from "../../cli/program.ts";
 import { type ProgramResult, runProgram } from "../programs/run-program.ts";
-import { NAMESPACES, SELECTORS } from "../shared/cluster/fake-cluster.ts";
+import { NAMESPACES, SELECTORS } from "../shared/api/fake-cluster.ts";
 import { bucketObject, namespaceObject, ROLE, selectorObject } from "../shared/objects.ts";
 import { clusterOf, kubeconfigOf } from "./broken-resources.ts";
 import { captureOutput, type CommandResult, runCommand } from "./run-command.ts";

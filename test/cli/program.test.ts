@@ -1,8 +1,8 @@
 import { test } from "tap";
 import { EXAMPLES } from "../../cli/examples.ts";
 import { generalHelp, flagHelp } from "../../cli/help.ts";
-import { COMMANDS } from "../../shared/contract/setting-definition.ts";
-import { DEFINITIONS } from "../../shared/contract/settings.ts";
+import { COMMANDS } from "../../shared/core/setting-definition.ts";
+import { DEFINITIONS } from "../../shared/core/settings.ts";
 import { runCommand } from "./run-command.ts";
 
 test("--help exits 0 and lists every command on standard output", async (t) => {

@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { test } from "tap";
 import { PLUGIN_FILE, started } from "../../cli/plugin.ts";
 import { runCommandLine } from "../../cli/program.ts";
-import { PRODUCT } from "../../shared/contract/installation.ts";
+import { PRODUCT } from "../../shared/core/installation.ts";
 import { document, exportOf, roleDetail } from "../shared/trust/iam-export.ts";
 import { allow } from "../shared/trust/trust-cases.ts";
 import { IAMFolder } from "./iam-folder.ts";

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { type Test, test } from "tap";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { updatesGolden } from "../programs/environment.ts";
-import type { FakeCluster } from "../shared/cluster/fake-cluster.ts";
+import type { FakeCluster } from "../shared/api/fake-cluster.ts";
 import { olderACKSelectorCRD } from "../fixtures/ack-selector-crd.ts";
 import { gatedDeployment } from "../fixtures/controllers.ts";
 import { bucketObject, namespaceObject, ROLE, roleIn, SECOND, selectorObject } from "../shared/objects.ts";

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { manPage } from "../../docs/man-page.ts";
-import { COMMANDS } from "../../shared/contract/setting-definition.ts";
-import { DEFINITIONS } from "../../shared/contract/settings.ts";
+import { COMMANDS } from "../../shared/core/setting-definition.ts";
+import { DEFINITIONS } from "../../shared/core/settings.ts";
 
 test("the man page has every command with every flag, and no removed flag", (t) => {
   const [, ...sections] = manPage().replaceAll("\\-", "-").split("\n.SS ");

@@ -4,7 +4,7 @@ import { fieldExport } from "../fixtures/ack-field-export-crd.ts";
 import { WEB_IDENTITY, withEKSIdentity } from "../fixtures/eks-identity.ts";
 import { controllerPod } from "../fixtures/pods.ts";
 import { clusterObject, controllerIdentity, roleIdentity } from "../shared/capa-objects.ts";
-import { INJECTION } from "../shared/model/injected.ts";
+import { INJECTION } from "../shared/core/injected.ts";
 import { reviewOf } from "../webhook/reviews.ts";
 import { COMPANY, FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook/webhook-under-test.ts";
 import { type Hostile, hostile, toJSON } from "./hostile.ts";

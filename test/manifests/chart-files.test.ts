@@ -3,10 +3,10 @@ import { test } from "tap";
 import { parse } from "yaml";
 import { chartFiles } from "../../manifests/chart-files.ts";
 import { field } from "../../shared/formats/json.ts";
-import { ACK_GROUPS } from "../../shared/contract/ack-groups.ts";
+import { ACK_GROUPS } from "../../shared/core/ack-groups.ts";
 import { compareText } from "../../shared/formats/text.ts";
-import { REMOVED_VALUES } from "../../shared/contract/removed-settings.ts";
-import { DEFINITIONS } from "../../shared/contract/settings.ts";
+import { REMOVED_VALUES } from "../../shared/core/removed-settings.ts";
+import { DEFINITIONS } from "../../shared/core/settings.ts";
 
 const FILES = chartFiles();
 const RBAC = FILES["templates/rbac.yaml"] ?? "";

@@ -1,7 +1,7 @@
 import type { V1MutatingWebhook, V1ValidatingWebhook } from "@kubernetes/client-node";
 import type { Test } from "tap";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "../../manifests/webhooks.ts";
-import { ACK_GROUPS } from "../../shared/contract/ack-groups.ts";
+import { ACK_GROUPS } from "../../shared/core/ack-groups.ts";
 
 export const OPTIONS: WebhookOptions = {
   namespace: "ack-role-resolver", ackSystemNamespace: "ack-system", url: null, caBundle: null, ackGroups: ACK_GROUPS,

@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "tap";
-import { findingLine } from "../../shared/checks/check.ts";
-import { runChecks } from "../../shared/checks/run.ts";
-import { queryOf } from "../../shared/contract/ack-resource.ts";
+import { findingLine } from "../../shared/core/check.ts";
+import { runChecks } from "../../shared/core/run.ts";
+import { queryOf } from "../../shared/core/ack-resource.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
-import { isACKGroup, isSelector } from "../../shared/contract/ack-groups.ts";
-import { missingFields, unknownFields } from "../../shared/contract/shape.ts";
+import { isACKGroup, isSelector } from "../../shared/core/ack-groups.ts";
+import { missingFields, unknownFields } from "../../shared/core/shape.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
-import { resolve } from "../../shared/resolution/resolve.ts";
-import { ACK_FIELDS } from "../../shared/model/iamroleselector.ts";
-import { completionPatch } from "../../shared/model/selector.ts";
+import { resolve } from "../../shared/ack/resolve.ts";
+import { ACK_FIELDS } from "../../shared/ack/iamroleselector.ts";
+import { completionPatch } from "../../shared/ack/selector.ts";
 import { readManifests } from "../../shared/files/manifest-reader.ts";
 import { inventoryWith, SETTINGS_BY_DEFAULT } from "../shared/objects.ts";
 

@@ -3,10 +3,10 @@ import { checksOfWrites, NOT_COVERED, policiesByCheck } from "../../docs/policie
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "../../manifests/policies.ts";
 import { anyCase, body, quoted, regexp, text, trimmed, unlessStored } from "../../shared/formats/cel.ts";
 import { listsOf, type PolicySettings } from "../../manifests/policies/policy.ts";
-import { knownGroups } from "../../shared/contract/ack-groups.ts";
-import type { Runtime } from "../../shared/contract/context.ts";
+import { knownGroups } from "../../shared/core/ack-groups.ts";
+import type { Runtime } from "../../shared/core/context.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/formats/json.ts";
-import { ACK_GROUPS } from "../../shared/contract/ack-groups.ts";
+import { ACK_GROUPS } from "../../shared/core/ack-groups.ts";
 import { DNS_LABEL, LABEL_VALUE } from "../../shared/formats/names.ts";
 
 const OPTIONS = {

@@ -2,7 +2,7 @@ import { test } from "tap";
 import { manifestObjects, type ManifestOptions } from "../../manifests/render.ts";
 import { serviceAccountPolicy } from "../../manifests/policies/trust.ts";
 import { rightsOf, rightsParts } from "../../manifests/rbac.ts";
-import { ACK_GROUPS, knownGroups } from "../../shared/contract/ack-groups.ts";
+import { ACK_GROUPS, knownGroups } from "../../shared/core/ack-groups.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
 
 const OPTIONS: ManifestOptions = {

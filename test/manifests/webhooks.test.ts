@@ -3,7 +3,7 @@ import { checkPolicies, DEFAULT_POLICY_SETTINGS } from "../../manifests/policies
 import { listsOf } from "../../manifests/policies/policy.ts";
 import { mutatingWebhooks } from "../../manifests/webhooks.ts";
 import { stringAt } from "../../shared/formats/json.ts";
-import { ACK_GROUPS } from "../../shared/contract/ack-groups.ts";
+import { ACK_GROUPS } from "../../shared/core/ack-groups.ts";
 import { webhookUnderTest } from "../webhook/webhook-under-test.ts";
 import { configured, named, OPTIONS } from "./configured-webhooks.ts";
 

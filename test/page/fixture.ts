@@ -4,7 +4,7 @@ import type { JsonObject } from "../../shared/formats/json.ts";
 import {
   bucketObject, FIRST, namespaceObject, roleIn, SECOND, selectorFor, selectorObject,
 } from "../shared/objects.ts";
-import { mapped } from "../shared/role-map/mapped.ts";
+import { mapped } from "../shared/diagnosis/role-map/mapped.ts";
 
 function bucketIn(namespace: string, name = "b"): JsonObject {
   return bucketObject({ name, namespace });

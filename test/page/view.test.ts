@@ -8,10 +8,10 @@ import { type ProblemGroup, problemGroups } from "../../page/view/problems.ts";
 import { visibleRange } from "../../page/view/range.ts";
 import { formatView, parseView, type View } from "../../page/view/view-state.ts";
 import { counted, roleName, shortKind } from "../../page/view/words.ts";
-import { STATES } from "../../shared/role-map/role-map.ts";
+import { STATES } from "../../shared/diagnosis/role-map/role-map.ts";
 import { bucketObject, FIRST, namespaceObject, roleIn, SECOND, selectorFor } from "../shared/objects.ts";
 import { parameters } from "../shared/property.ts";
-import { mapped } from "../shared/role-map/mapped.ts";
+import { mapped } from "../shared/diagnosis/role-map/mapped.ts";
 import { MODEL, OBJECTS, viewWith } from "./fixture.ts";
 
 test("a URL shows the same view again, and what it does not know is ignored", (t) => {

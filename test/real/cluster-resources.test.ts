@@ -1,10 +1,10 @@
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
-import type { ACKResource } from "../../shared/contract/ack-resource.ts";
+import { judgeSelector } from "../../shared/ack/judge-selector.ts";
+import type { ACKResource } from "../../shared/core/ack-resource.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
-import { connectKubernetes } from "../../shared/cluster/kubeconfig.ts";
+import type { KubernetesAPI } from "../../shared/api/api.ts";
+import { connectKubernetes } from "../../shared/api/kubeconfig.ts";
 import { loadCluster } from "../../shared/sources/load-cluster.ts";
 import { ClusterSource } from "../../shared/sources/cluster-source.ts";
 import { ackCRD } from "../fixtures/ack-crds.ts";

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
-import { connectKubernetes } from "../../shared/cluster/kubeconfig.ts";
+import { judgeSelector } from "../../shared/ack/judge-selector.ts";
+import type { KubernetesAPI } from "../../shared/api/api.ts";
+import { connectKubernetes } from "../../shared/api/kubeconfig.ts";
 import { ClusterSource } from "../../shared/sources/cluster-source.ts";
 import { ackCRD } from "../fixtures/ack-crds.ts";
 import { eventually } from "../shared/sources/eventually.ts";

@@ -1,7 +1,7 @@
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
-import type { Runtime } from "../../shared/contract/context.ts";
+import { judgeSelector } from "../../shared/ack/judge-selector.ts";
+import type { Runtime } from "../../shared/core/context.ts";
 import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { compareText } from "../../shared/formats/text.ts";
 import { type FixtureSet, type SelectorFixture, selectorFixtures } from "../fixtures/selectors/selector-fixtures.ts";

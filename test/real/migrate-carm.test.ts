@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { Test } from "tap";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/formats/json.ts";
-import { isACKGroup } from "../../shared/contract/ack-groups.ts";
+import { isACKGroup } from "../../shared/core/ack-groups.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { readManifestPaths } from "../../shared/files/files.ts";
 import { runCommand } from "../cli/run-command.ts";

@@ -1,8 +1,8 @@
 import type { Test } from "tap";
 import { manifestObjects } from "../../manifests/render.ts";
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
+import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import { stringAt } from "../../shared/formats/json.ts";
-import { connectKubernetes } from "../../shared/cluster/kubeconfig.ts";
+import { connectKubernetes } from "../../shared/api/kubeconfig.ts";
 import { ClusterSource } from "../../shared/sources/cluster-source.ts";
 import { ACK_SELECTOR_CRD } from "../fixtures/ack-selector-crd.ts";
 import { eventually } from "../shared/sources/eventually.ts";

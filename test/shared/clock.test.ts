@@ -1,6 +1,6 @@
 import { mock } from "node:test";
 import { type Test, test } from "tap";
-import { systemClock } from "../../shared/clock.ts";
+import { systemClock } from "../../shared/core/clock.ts";
 
 const DAY_MS = 86_400_000;
 

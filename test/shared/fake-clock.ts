@@ -1,4 +1,4 @@
-import type { SteadyClock } from "../../shared/clock.ts";
+import type { SteadyClock } from "../../shared/core/clock.ts";
 
 interface Timer {
   readonly atMs: number;

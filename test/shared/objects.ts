@@ -1,7 +1,7 @@
-import type { Closures } from "../../shared/contract/closures.ts";
-import type { DecisionSettings, Requester } from "../../shared/contract/context.ts";
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
-import { Inventory, type InventoryChange } from "../../shared/inventory/inventory.ts";
+import type { Closures } from "../../shared/core/closures.ts";
+import type { DecisionSettings, Requester } from "../../shared/core/context.ts";
+import { judgeSelector } from "../../shared/ack/judge-selector.ts";
+import { Inventory, type InventoryChange } from "../../shared/core/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 
 export const NOTHING_CLOSED: Closures = { base: false, unmatched: false };

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { test } from "tap";
 import { BatchedOutput, createLogger } from "../../shared/server/logger.ts";
-import { NO_EXTRAS } from "../../shared/model/session.ts";
+import { NO_EXTRAS } from "../../shared/core/session.ts";
 import { AuditLog, type Issue } from "../../sidecar/audit-log.ts";
 import type { Credentials } from "../../sidecar/credentials/session.ts";
 import {

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { ResolverError } from "../../shared/formats/errors.ts";
-import { identityKey } from "../../shared/model/identity.ts";
+import { identityKey } from "../../shared/capa/identity.ts";
 import { EventLog } from "../../sidecar/event-log.ts";
 import { CircuitOpenError } from "../../sidecar/sts-upstream/errors.ts";
 import { RecordedLog } from "./recorded-log.ts";

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { SteadyClock } from "../../shared/clock.ts";
+import type { SteadyClock } from "../../shared/core/clock.ts";
 
 interface Task {
   readonly atMs: number;

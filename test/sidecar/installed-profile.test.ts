@@ -2,7 +2,7 @@ import { type Test, test } from "tap";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { InstalledProfile } from "../../sidecar/installed-profile.ts";
-import { FakeCluster } from "../shared/cluster/fake-cluster.ts";
+import { FakeCluster } from "../shared/api/fake-cluster.ts";
 import { namespaceObject, NOTHING_CLOSED, put } from "../shared/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { BASE_SECRET, type Setup, SidecarUnderTest } from "./sidecar-under-test.ts";

@@ -1,8 +1,8 @@
 import { test } from "tap";
-import type { Closures } from "../../shared/contract/closures.ts";
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../shared/inventory/inventory.ts";
-import { deny, type Grant } from "../../shared/resolution/grant.ts";
+import type { Closures } from "../../shared/core/closures.ts";
+import { judgeSelector } from "../../shared/ack/judge-selector.ts";
+import { Inventory } from "../../shared/core/inventory.ts";
+import { deny, type Grant } from "../../shared/core/grant.ts";
 import { InventoryMemo } from "../../sidecar/inventory-memo.ts";
 import { namespaceObject, NOTHING_CLOSED, put } from "../shared/objects.ts";
 

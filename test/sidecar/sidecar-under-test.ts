@@ -1,10 +1,10 @@
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
+import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import { isStillGranted } from "../../shared/resolution/grant-decision.ts";
-import { Inventory } from "../../shared/inventory/inventory.ts";
+import { Inventory } from "../../shared/core/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
-import { NO_EXTRAS, type SessionRequest } from "../../shared/model/session.ts";
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
+import { NO_EXTRAS, type SessionRequest } from "../../shared/core/session.ts";
+import type { KubernetesAPI } from "../../shared/api/api.ts";
 import type { SourceStatus } from "../../shared/sources/source.ts";
 import { createRegistry } from "../../shared/server/metrics.ts";
 import { buildSidecar } from "../../sidecar/app.ts";

@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
 import { test } from "tap";
-import type { Requester } from "../../shared/contract/context.ts";
+import type { Requester } from "../../shared/core/context.ts";
 import { stringAt } from "../../shared/formats/json.ts";
-import type { KubernetesAPI, KubernetesRequest } from "../../shared/cluster/api.ts";
+import type { KubernetesAPI, KubernetesRequest } from "../../shared/api/api.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { type AccessReviewer, cachedAccessReviewer, type ObjectUse, reviewAll } from "../../webhook/access-review.ts";
 import { FakeClock } from "../shared/fake-clock.ts";

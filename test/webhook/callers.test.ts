@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import { type Test, test } from "tap";
 import { storeCertificates } from "../../certs/certificate-files.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/read-settings.ts";
 import { readAllowedClient } from "../../webhook/callers.ts";

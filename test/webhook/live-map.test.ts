@@ -1,6 +1,6 @@
 import { type Test, test } from "tap";
-import type { Inventory } from "../../shared/inventory/inventory.ts";
-import type { RoleMap } from "../../shared/role-map/role-map.ts";
+import type { Inventory } from "../../shared/core/inventory.ts";
+import type { RoleMap } from "../../shared/diagnosis/role-map/role-map.ts";
 import { TurnQueue } from "../../shared/sources/slices.ts";
 import { startLiveMap } from "../../webhook/live-map.ts";
 import { get } from "../loopback-request.ts";
@@ -8,7 +8,7 @@ import { FakeClock } from "../shared/fake-clock.ts";
 import {
   bucketObject, FIRST, inventoryWith, namespaceObject, put, SECOND, selectorFor, selectorObject, SETTINGS_BY_DEFAULT,
 } from "../shared/objects.ts";
-import { useTexts } from "../shared/role-map/mapped.ts";
+import { useTexts } from "../shared/diagnosis/role-map/mapped.ts";
 
 interface Served {
   readonly maps: readonly RoleMap[];

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { type Test, test } from "tap";
 import { storeCertificates } from "../../certs/certificate-files.ts";
-import { systemClock } from "../../shared/clock.ts";
+import { systemClock } from "../../shared/core/clock.ts";
 import { boundAddress } from "../../shared/server/listen-address.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/read-settings.ts";

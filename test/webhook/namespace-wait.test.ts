@@ -1,5 +1,5 @@
 import { type Test, test } from "tap";
-import type { DecisionSettings } from "../../shared/contract/context.ts";
+import type { DecisionSettings } from "../../shared/core/context.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import type { FetchedObject, ObjectFetcher } from "../../webhook/object-fetch.ts";
 import { objectAt, reviewOf } from "./reviews.ts";

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { test } from "tap";
-import type { KubernetesAPI, KubernetesRequest } from "../../shared/cluster/api.ts";
+import type { KubernetesAPI, KubernetesRequest } from "../../shared/api/api.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { objectFetchers } from "../../webhook/object-fetch.ts";
 import { FakeClock } from "../sidecar/fake-clock.ts";

@@ -1,9 +1,9 @@
 import { Registry } from "prom-client";
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
-import { type DecisionSettings, decisionSettings, type Runtime } from "../../shared/contract/context.ts";
-import { Inventory } from "../../shared/inventory/inventory.ts";
+import { judgeSelector } from "../../shared/ack/judge-selector.ts";
+import { type DecisionSettings, decisionSettings, type Runtime } from "../../shared/core/context.ts";
+import { Inventory } from "../../shared/core/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
-import type { SteadyClock } from "../../shared/clock.ts";
+import type { SteadyClock } from "../../shared/core/clock.ts";
 import { ALWAYS_CURRENT, type InventorySource, type SourceStatus } from "../../shared/sources/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/read-settings.ts";

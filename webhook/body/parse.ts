@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { SteadyClock } from "../../shared/clock.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import type { SteadyClock } from "../../shared/core/clock.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { parseJSON, stringAt } from "../../shared/formats/json.ts";
 import type { LargeBodies, LargeBody } from "./large-bodies.ts";

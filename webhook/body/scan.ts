@@ -1,5 +1,5 @@
 import { parseJSON } from "../../shared/formats/json.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 
 /** The positions of the first byte of a value, and of the byte after its last byte. */
 export interface Range {

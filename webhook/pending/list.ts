@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { isNewer, newest } from "../../shared/cluster/watched-kind.ts";
-import type { SteadyClock } from "../../shared/clock.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { isNewer, newest } from "../../shared/api/watched-kind.ts";
+import type { SteadyClock } from "../../shared/core/clock.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { field, isJsonObject, type JsonObject, parseJSON, stringAt } from "../../shared/formats/json.ts";
-import type { Inventory } from "../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../shared/core/inventory.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
 
 /** An admitted change of an object, as replicas share it. */

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { sleep } from "../../shared/clock.ts";
-import type { ClusterPorts } from "../../shared/cluster/api.ts";
-import { Reflector } from "../../shared/cluster/reflector.ts";
-import { rejectionText, sendRequest } from "../../shared/cluster/send-request.ts";
-import { Semaphore } from "../../shared/cluster/semaphore.ts";
-import { isNewer, newest, type ObjectName } from "../../shared/cluster/watched-kind.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { sleep } from "../../shared/core/clock.ts";
+import type { ClusterPorts } from "../../shared/api/api.ts";
+import { Reflector } from "../../shared/api/reflector.ts";
+import { rejectionText, sendRequest } from "../../shared/api/send-request.ts";
+import { Semaphore } from "../../shared/api/semaphore.ts";
+import { isNewer, newest, type ObjectName } from "../../shared/api/watched-kind.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { errorMessage } from "../../shared/formats/errors.ts";
 import { field, isJsonObject, type JsonObject, stringAt, stringMap } from "../../shared/formats/json.ts";
 import type { Logger } from "../../shared/server/logger.ts";

@@ -1,15 +1,15 @@
 import { errorMessage } from "../../shared/formats/errors.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityPlural, INFRASTRUCTURE_GROUP,
-} from "../../shared/contract/capa-kinds.ts";
-import { repeat, type SteadyClock } from "../../shared/clock.ts";
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
-import { rejectionText, sendRequest } from "../../shared/cluster/send-request.ts";
+} from "../../shared/core/capa-kinds.ts";
+import { repeat, type SteadyClock } from "../../shared/core/clock.ts";
+import type { KubernetesAPI } from "../../shared/api/api.ts";
+import { rejectionText, sendRequest } from "../../shared/api/send-request.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { drain } from "../../shared/formats/paced.ts";
 import { printable } from "../../shared/formats/text.ts";
-import { referrerName, visitUsers } from "../../shared/resolution/identity-chain.ts";
+import { referrerName, visitUsers } from "../../shared/capa/identity-chain.ts";
 import { RETRY_MS } from "../../shared/server/retry-queue.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { FIELD_MANAGER } from "./refresher.ts";

@@ -1,8 +1,8 @@
-import { podProblem } from "../../shared/checks/pod-profile.ts";
-import type { Problem } from "../../shared/checks/problem.ts";
-import { repeat, type SteadyClock } from "../../shared/clock.ts";
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
-import type { DecisionSettings } from "../../shared/contract/context.ts";
+import { podProblem } from "../../shared/injection/pod-profile.ts";
+import type { Problem } from "../../shared/diagnosis/problem.ts";
+import { repeat, type SteadyClock } from "../../shared/core/clock.ts";
+import type { KubernetesAPI } from "../../shared/api/api.ts";
+import type { DecisionSettings } from "../../shared/core/context.ts";
 import { errorMessage } from "../../shared/formats/errors.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { listSidecarPods } from "../../shared/sources/sidecar-pods.ts";

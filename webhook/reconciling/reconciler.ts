@@ -1,15 +1,15 @@
-import type { Problem } from "../../shared/checks/problem.ts";
-import { clusterProblems, resourceProblems, staleProblem } from "../../shared/checks/problems.ts";
-import { repeat, type SteadyClock } from "../../shared/clock.ts";
-import type { ClusterPorts } from "../../shared/cluster/api.ts";
-import { LeaderElection } from "../../shared/cluster/leader-election.ts";
-import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
-import type { DecisionSettings } from "../../shared/contract/context.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import type { Problem } from "../../shared/diagnosis/problem.ts";
+import { clusterProblems, resourceProblems, staleProblem } from "../../shared/diagnosis/problems.ts";
+import { repeat, type SteadyClock } from "../../shared/core/clock.ts";
+import type { ClusterPorts } from "../../shared/api/api.ts";
+import { LeaderElection } from "../../shared/api/leader-election.ts";
+import type { ObjectName } from "../../shared/api/watched-kind.ts";
+import type { DecisionSettings } from "../../shared/core/context.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import type { Paced } from "../../shared/formats/paced.ts";
 import {
   annotatedKey, type ResourceScope, type ResourceState, scanResources,
-} from "../../shared/resolution/stale-resources.ts";
+} from "../../shared/diagnosis/stale-resources.ts";
 import { EventRecorder } from "../../shared/server/events.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { MAX_STALENESS_MS } from "../../shared/server/readiness.ts";

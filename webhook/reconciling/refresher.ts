@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { repeat } from "../../shared/clock.ts";
-import type { ClusterPorts } from "../../shared/cluster/api.ts";
-import { type ObjectResponse, rejectionText, type SendPorts, sendRequest } from "../../shared/cluster/send-request.ts";
-import { Backoff } from "../../shared/cluster/backoff.ts";
+import { repeat } from "../../shared/core/clock.ts";
+import type { ClusterPorts } from "../../shared/api/api.ts";
+import { type ObjectResponse, rejectionText, type SendPorts, sendRequest } from "../../shared/api/send-request.ts";
+import { Backoff } from "../../shared/api/backoff.ts";
 import { errorMessage } from "../../shared/formats/errors.ts";
 import { stringAt } from "../../shared/formats/json.ts";
-import type { Inventory } from "../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../shared/core/inventory.ts";
 import {
   annotatedKey, type AnnotatedObject, annotatedWithKey, type ResourceScope, resourceState, type ResourceState,
-} from "../../shared/resolution/stale-resources.ts";
+} from "../../shared/diagnosis/stale-resources.ts";
 import { BoundedMap } from "../../shared/server/bounded-map.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { RetryQueue } from "../../shared/server/retry-queue.ts";

@@ -1,9 +1,9 @@
 import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { LIMITS } from "../../../shared/contract/limits.ts";
-import { MAX_CHAINED_SECONDS } from "../../../shared/model/session.ts";
-import { systemClock } from "../../../shared/clock.ts";
+import { LIMITS } from "../../../shared/core/limits.ts";
+import { MAX_CHAINED_SECONDS } from "../../../shared/core/session.ts";
+import { systemClock } from "../../../shared/core/clock.ts";
 import { limitConnections } from "../../../shared/server/connection-limit.ts";
 import { JoinedChunks } from "../../../shared/server/joined-chunks.ts";
 import { boundAddress, formatListenAddress } from "../../../shared/server/listen-address.ts";

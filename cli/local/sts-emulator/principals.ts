@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { LIMITS } from "../../../shared/contract/limits.ts";
+import { LIMITS } from "../../../shared/core/limits.ts";
 import { accountOfARN, parseARN, sessionARN } from "../../../shared/formats/arn.ts";
 import { BoundedMap } from "../../../shared/server/bounded-map.ts";
 import { makeKeys, type Signer, tokenDigest } from "../../../sidecar/sts/signature.ts";

@@ -184,7 +184,7 @@ two replicas cannot share a node, so an update on as few nodes as replicas has t
 
 {{/*
 The data of the ConfigMap from which running sidecars learn the profile, as JSON: the profile, and the flags of
-`injection.args` that override it (shared/contract/closures.ts).
+`injection.args` that override it (shared/core/closures.ts).
 */}}
 {{- define "ack-role-resolver.sidecarProfile" -}}
 {{- $data := dict "profile" .Values.profile }}

@@ -1,7 +1,7 @@
 import fastJSONPatch, { type Operation } from "fast-json-patch";
 import { test } from "tap";
 import { failureChange } from "../../../certs/rotation/failure-policy.ts";
-import { FAIL_WHEN_READY_ANNOTATION } from "../../../shared/contract/annotation-keys.ts";
+import { FAIL_WHEN_READY_ANNOTATION } from "../../../shared/core/annotation-keys.ts";
 import { field, type JsonObject } from "../../../shared/formats/json.ts";
 import {
   advanceUntil, eventReasons, failing, installed, isPublished, isServed, markWebhooks, running, setEndpoint,

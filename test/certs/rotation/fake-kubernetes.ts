@@ -1,10 +1,10 @@
 import fastJSONPatch, { type Operation } from "fast-json-patch";
 import { Readable } from "node:stream";
-import type { Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/core/clock.ts";
 import {
   field, isJsonObject, type JsonObject, parseJSON, stringAt,
 } from "../../../shared/formats/json.ts";
-import type { KubernetesAPI, KubernetesRequest, KubernetesResponse } from "../../../shared/cluster/api.ts";
+import type { KubernetesAPI, KubernetesRequest, KubernetesResponse } from "../../../shared/api/api.ts";
 
 interface Watcher {
   readonly collection: string;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { Registry } from "prom-client";
 import type { Test } from "tap";
 import { mutatingWebhooks, validatingWebhooks } from "../../../manifests/webhooks.ts";
-import { FAIL_WHEN_READY_ANNOTATION } from "../../../shared/contract/annotation-keys.ts";
+import { FAIL_WHEN_READY_ANNOTATION } from "../../../shared/core/annotation-keys.ts";
 import { isJsonObject, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
 import { CertificateManager } from "../../../certs/rotation/manager.ts";

@@ -2,8 +2,8 @@ import type { Test } from "tap";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import {
   CAPA_VERSION, IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, REFERRER_KINDS, SERVICE_ACCOUNT_IDENTITY,
-} from "../../../shared/contract/capa-kinds.ts";
-import { knownGroups } from "../../../shared/contract/ack-groups.ts";
+} from "../../../shared/core/capa-kinds.ts";
+import { knownGroups } from "../../../shared/core/ack-groups.ts";
 import { ACK_CRDS, ackCRD } from "../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import type { InstalledCRD } from "../../real/apiserver/cluster.ts";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { Test } from "tap";
-import { labelsOf, WEBHOOK } from "../../../shared/contract/installation.ts";
+import { labelsOf, WEBHOOK } from "../../../shared/core/installation.ts";
 import { runCommand } from "../../cli/run-command.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";

@@ -1,7 +1,7 @@
 import jsonPatch, { type Operation } from "fast-json-patch";
 import { Registry } from "prom-client";
-import { decisionSettings } from "../../../shared/contract/context.ts";
-import type { SteadyClock } from "../../../shared/clock.ts";
+import { decisionSettings } from "../../../shared/core/context.ts";
+import type { SteadyClock } from "../../../shared/core/clock.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
 import { readSettings } from "../../../shared/server/read-settings.ts";
 import { Drain } from "../../../shared/server/stopping.ts";

@@ -1,5 +1,5 @@
 import { type Test, test } from "tap";
-import { type SteadyClock, systemClock } from "../../../shared/clock.ts";
+import { type SteadyClock, systemClock } from "../../../shared/core/clock.ts";
 import { assetsIn, KUBERNETES } from "../../programs/kubernetes.ts";
 import { findPrograms } from "../find-programs.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "./cluster.ts";

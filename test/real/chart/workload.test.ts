@@ -1,5 +1,5 @@
 import type { V1Deployment, V1NetworkPolicy, V1ObjectMeta, V1Service } from "@kubernetes/client-node";
-import { SETTINGS } from "../../../shared/contract/settings.ts";
+import { SETTINGS } from "../../../shared/core/settings.ts";
 import { stringAt } from "../../../shared/formats/json.ts";
 import { DRAIN_MS } from "../../../webhook/main.ts";
 import { type Helm, objectsIn, template, withHelm } from "./helm.ts";

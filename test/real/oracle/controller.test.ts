@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import type { Test } from "tap";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { runCommand } from "../../cli/run-command.ts";
-import { RESOLUTION } from "../../../shared/contract/annotation-keys.ts";
+import { RESOLUTION } from "../../../shared/core/annotation-keys.ts";
 import { ACK_RUNTIME, ackProgramsIn } from "../../programs/ack-runtime.ts";
 import { MOTO, wheelsIn } from "../../programs/wheels.ts";
 import { parameters } from "../../shared/property.ts";

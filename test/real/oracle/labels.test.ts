@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { satisfies } from "../../../shared/formats/label-selector.ts";
 import {
   labelKeyFaults, labelValueFaults, namespaceNameFaults, subdomainFaults,

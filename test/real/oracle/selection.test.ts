@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import jsonPatch from "fast-json-patch";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
-import { queryOf } from "../../../shared/contract/ack-resource.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
+import { Inventory } from "../../../shared/core/inventory.ts";
+import { queryOf } from "../../../shared/core/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { resolve } from "../../../shared/resolution/resolve.ts";
-import { rewriteTypeEntries } from "../../../shared/model/resource-types.ts";
+import { resolve } from "../../../shared/ack/resolve.ts";
+import { rewriteTypeEntries } from "../../../shared/core/resource-types.ts";
 import { labels, NAMESPACES, resource, SELECTOR_NAMES, spec } from "../../shared/arbitraries.ts";
 import type { ModelResource, ModelSelector } from "../../shared/reference-model.ts";
 import { namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";

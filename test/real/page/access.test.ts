@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { test } from "tap";
 import type { Page } from "puppeteer-core";
 import { OBJECTS } from "../../page/fixture.ts";
-import { mapped } from "../../shared/role-map/mapped.ts";
+import { mapped } from "../../shared/diagnosis/role-map/mapped.ts";
 import { clickOn, openBrowser, openMaps, panelText, runTexts } from "./browser.ts";
 
 const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { bucketObject, namespaceObject, selectorObject } from "../../shared/objects.ts";
-import { mapped } from "../../shared/role-map/mapped.ts";
+import { mapped } from "../../shared/diagnosis/role-map/mapped.ts";
 import { openBrowser, openMaps, panelText, textsOf } from "./browser.ts";
 
 const SCRIPT = "</script><script>alert('planted')</script><img src=x onerror=alert(1)>";

@@ -2,7 +2,7 @@ import { test } from "tap";
 import type { Page } from "puppeteer-core";
 import { startPageServer } from "../../../shared/server/page-server.ts";
 import { bucketObject } from "../../shared/objects.ts";
-import { mapped } from "../../shared/role-map/mapped.ts";
+import { mapped } from "../../shared/diagnosis/role-map/mapped.ts";
 import { htmlOf, openBrowser, openURL, textsOf } from "./browser.ts";
 
 /** Waits until the page shows the text. */

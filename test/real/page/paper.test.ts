@@ -2,7 +2,7 @@ import { test } from "tap";
 import type { Page } from "puppeteer-core";
 import { OBJECTS } from "../../page/fixture.ts";
 import { selectorObject } from "../../shared/objects.ts";
-import { mapped } from "../../shared/role-map/mapped.ts";
+import { mapped } from "../../shared/diagnosis/role-map/mapped.ts";
 import { openBrowser, openMaps, runTexts, textsOf } from "./browser.ts";
 
 /** More faulty selectors than a card shows before its button is pressed. Their names are as wide as the card. */

@@ -5,7 +5,7 @@ import { type Test, test } from "tap";
 import type { Browser, Page } from "puppeteer-core";
 import { OBJECTS } from "../../page/fixture.ts";
 import { updatesGolden } from "../../programs/environment.ts";
-import { mapped } from "../../shared/role-map/mapped.ts";
+import { mapped } from "../../shared/diagnosis/role-map/mapped.ts";
 import { openBrowser, openMaps, runTexts } from "./browser.ts";
 
 const GOLDEN = path.join(import.meta.dirname, "../../golden/page");

@@ -1,8 +1,8 @@
 import { type Test, test } from "tap";
 import type { Browser, Page } from "puppeteer-core";
 import { bucketObject, namespaceObject, selectorObject } from "../../shared/objects.ts";
-import { company, LARGE } from "../../shared/role-map/company.ts";
-import { mapped } from "../../shared/role-map/mapped.ts";
+import { company, LARGE } from "../../shared/diagnosis/role-map/company.ts";
+import { mapped } from "../../shared/diagnosis/role-map/mapped.ts";
 import { openBrowser, openMaps, runTexts } from "./browser.ts";
 
 const { objects, planted } = company(LARGE);

@@ -1,7 +1,7 @@
 import { type Test, test } from "tap";
 import type { Browser, Page } from "puppeteer-core";
-import { accountOf, company, LARGE, namespaceName } from "../../shared/role-map/company.ts";
-import { mapped } from "../../shared/role-map/mapped.ts";
+import { accountOf, company, LARGE, namespaceName } from "../../shared/diagnosis/role-map/company.ts";
+import { mapped } from "../../shared/diagnosis/role-map/mapped.ts";
 import { bucketObject, selectorObject } from "../../shared/objects.ts";
 import { clickOn, openBrowser, openMaps, panelText, textsOf } from "./browser.ts";
 

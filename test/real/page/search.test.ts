@@ -1,8 +1,8 @@
 import { type Test, test } from "tap";
 import type { Browser } from "puppeteer-core";
 import { bucketObject } from "../../shared/objects.ts";
-import { company, LARGE, namespaceName } from "../../shared/role-map/company.ts";
-import { mapped } from "../../shared/role-map/mapped.ts";
+import { company, LARGE, namespaceName } from "../../shared/diagnosis/role-map/company.ts";
+import { mapped } from "../../shared/diagnosis/role-map/mapped.ts";
 import { clickOn, type OpenPage, openBrowser, openMaps, panelText, textsOf } from "./browser.ts";
 
 const { objects, planted } = company(LARGE);

@@ -1,4 +1,4 @@
-import { ADOPTION_POLICY_ANNOTATION, DELETION_POLICY_ANNOTATION } from "../../../shared/contract/annotation-keys.ts";
+import { ADOPTION_POLICY_ANNOTATION, DELETION_POLICY_ANNOTATION } from "../../../shared/core/annotation-keys.ts";
 
 /** The annotations of an object, and the ids of the covered checks that deny them. */
 export type AnnotationCase = readonly [annotations: Readonly<Record<string, string>>, ...denied: readonly string[]];

@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 import { type JsonObject, stringAt } from "../../../shared/formats/json.ts";
-import { LIMITS } from "../../../shared/contract/limits.ts";
+import { LIMITS } from "../../../shared/core/limits.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
 import { bucketObject, namespaceObject, ROLE, selectorObject } from "../../shared/objects.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";

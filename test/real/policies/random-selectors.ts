@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { SELECTOR_ANNOTATIONS } from "../../../shared/contract/annotation-keys.ts";
-import type { Runtime } from "../../../shared/contract/context.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
+import { SELECTOR_ANNOTATIONS } from "../../../shared/core/annotation-keys.ts";
+import type { Runtime } from "../../../shared/core/context.ts";
 import { field, type JsonObject } from "../../../shared/formats/json.ts";
 import { type SelectorFixture, selectorFixtures } from "../../fixtures/selectors/selector-fixtures.ts";
 import { selectorObject } from "../../shared/objects.ts";

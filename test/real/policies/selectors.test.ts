@@ -1,7 +1,7 @@
 import { sample } from "fast-check";
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../../manifests/crds.ts";
-import type { Runtime } from "../../../shared/contract/context.ts";
+import type { Runtime } from "../../../shared/core/context.ts";
 import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import { selectorFixtures } from "../../fixtures/selectors/selector-fixtures.ts";

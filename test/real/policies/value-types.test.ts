@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 import { policyWithBinding } from "../../../manifests/policies/policy.ts";
-import { VALUE_TYPES } from "../../../shared/checks/value-types.ts";
+import { VALUE_TYPES } from "../../../shared/core/value-types.ts";
 import { text } from "../../../shared/formats/cel.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster } from "../apiserver/cluster.ts";

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { ServerResponse } from "node:http";
 import type { Test } from "tap";
 import { field } from "../../../shared/formats/json.ts";
-import { type SteadyClock, systemClock } from "../../../shared/clock.ts";
+import { type SteadyClock, systemClock } from "../../../shared/core/clock.ts";
 
 /** Delays that are shorter than this, in ms, are not sped up, because such delays limit the wait for a response. */
 const SHORT_WAIT_MS = 10_000;

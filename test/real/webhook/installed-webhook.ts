@@ -6,7 +6,7 @@ import { storeCertificates } from "../../../certs/certificate-files.ts";
 import { DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
 import { manifestObjects } from "../../../manifests/render.ts";
 import { needsAccessReviews } from "../../../shared/checks/access-reviews.ts";
-import { checkSeveritiesOf } from "../../../shared/contract/context.ts";
+import { checkSeveritiesOf } from "../../../shared/core/context.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import type { Cluster } from "../apiserver/cluster.ts";

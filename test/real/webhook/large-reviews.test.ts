@@ -1,5 +1,5 @@
 // Sends changes whose reviews exceed the size limit, because the API server escapes `<` as `\u003c`.
-import { WEBHOOK } from "../../../shared/contract/installation.ts";
+import { WEBHOOK } from "../../../shared/core/installation.ts";
 import { field, stringAt } from "../../../shared/formats/json.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";

@@ -1,9 +1,9 @@
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../../manifests/crds.ts";
 import { mutatingWebhooks, validatingWebhooks } from "../../../manifests/webhooks.ts";
-import { ACK_GROUPS } from "../../../shared/contract/ack-groups.ts";
-import { WAIVER_ANNOTATION } from "../../../shared/contract/annotation-keys.ts";
-import { clusterMutationExemptionOf, exemptionOf, mutationExemptionOf } from "../../../shared/contract/exemptions.ts";
+import { ACK_GROUPS } from "../../../shared/core/ack-groups.ts";
+import { WAIVER_ANNOTATION } from "../../../shared/core/annotation-keys.ts";
+import { clusterMutationExemptionOf, exemptionOf, mutationExemptionOf } from "../../../shared/core/exemptions.ts";
 import { isJsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { ACK_CRDS, ackCRD } from "../../fixtures/ack-crds.ts";
 import { clusterObject } from "../../shared/capa-objects.ts";

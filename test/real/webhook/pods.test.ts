@@ -2,7 +2,7 @@ import type { Test } from "tap";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { type Identity, POD_IDENTITY, WEB_IDENTITY, withEKSIdentity } from "../../fixtures/eks-identity.ts";
 import { CONTROLLER, controllerPod } from "../../fixtures/pods.ts";
-import { containerOf, mountsOf, sorted, variablesOf } from "../../shared/model/injected.ts";
+import { containerOf, mountsOf, sorted, variablesOf } from "../../shared/core/injected.ts";
 import { objectAt } from "../../webhook/reviews.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster } from "../apiserver/cluster.ts";

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { Agent, createServer, request, type Server } from "node:https";
 import path from "node:path";
 import type { Test } from "tap";
-import { systemClock } from "../../../shared/clock.ts";
+import { systemClock } from "../../../shared/core/clock.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import type { ServerProcess } from "../server-process.ts";
 import { apply, installObjects } from "./installed-webhook.ts";

@@ -1,11 +1,11 @@
 import { test } from "tap";
 import { needsAccessReviews, newSelectorsToReview, selectorsToReview } from "../../../shared/checks/access-reviews.ts";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { usedIdentity } from "../../../shared/checks/use-rights.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
+import { usedIdentity } from "../../../shared/core/use-rights.ts";
+import { Inventory } from "../../../shared/core/inventory.ts";
 import { refTo } from "../capa-objects.ts";
 import { bucketObject, inventoryWith, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
-import { CLUSTER_OBJECTS, tiered } from "./resource-lines.ts";
+import { CLUSTER_OBJECTS, tiered } from "../ack/resource-lines.ts";
 
 const SELECTORS = { mode: "selectors" } as const;
 const CARM = { mode: "carm" } as const;

@@ -1,10 +1,10 @@
 import { test } from "tap";
 import { isChecked, limitCheckOf } from "../../../shared/checks/by-kind.ts";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { runChecks } from "../../../shared/checks/run.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
-import { KINDS } from "../../../shared/contract/kinds.ts";
-import { podTemplateOf } from "../../../shared/model/pod.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
+import { runChecks } from "../../../shared/core/run.ts";
+import { Inventory } from "../../../shared/core/inventory.ts";
+import { KINDS } from "../../../shared/kinds.ts";
+import { podTemplateOf } from "../../../shared/core/pod.ts";
 import { bucketObject, kindObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 test("each reviewed kind has a check of its limit, for a write and for a deletion", (t) => {

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { kindOf, KINDS, reviewedKind, warnsOnly } from "../../../shared/contract/kinds.ts";
+import { kindOf, KINDS, reviewedKind, warnsOnly } from "../../../shared/kinds.ts";
 import { inventoryWith, namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const SETTINGS = {

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "tap";
-import { LIMITS } from "../../../shared/contract/limits.ts";
+import { LIMITS } from "../../../shared/core/limits.ts";
 import { inputError, readFiles, readManifestPaths } from "../../../shared/files/files.ts";
 import { GivenFolders } from "../../../shared/files/given-folders.ts";
 import { listManifestFiles } from "../../../shared/files/listing.ts";

@@ -1,6 +1,6 @@
 import { type Test, test } from "tap";
 import { YAMLError } from "yaml";
-import { LIMITS } from "../../../shared/contract/limits.ts";
+import { LIMITS } from "../../../shared/core/limits.ts";
 import { formatInputFault, readManifests } from "../../../shared/files/manifest-reader.ts";
 
 const HEAD = "apiVersion: v1\nkind: ConfigMap\n";

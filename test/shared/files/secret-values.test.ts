@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "tap";
 import { getHeapSnapshot } from "node:v8";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { type ParsedManifests, readManifests } from "../../../shared/files/manifest-reader.ts";
 import { ManifestSource } from "../../../shared/sources/file-source.ts";
 import { withoutQuotedText } from "../../../shared/files/secret-values.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { LIMITS } from "../../../shared/contract/limits.ts";
+import { LIMITS } from "../../../shared/core/limits.ts";
 import { drain } from "../../../shared/formats/paced.ts";
 import { manifestsOf, ThreadParser } from "../../../shared/files/thread-parser.ts";
 

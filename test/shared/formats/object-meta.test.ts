@@ -2,9 +2,9 @@ import { test } from "tap";
 import {
   field, isJsonObject, type JsonObject, stringAt, stringMap,
 } from "../../../shared/formats/json.ts";
-import { isSelector } from "../../../shared/contract/ack-groups.ts";
+import { isSelector } from "../../../shared/core/ack-groups.ts";
 import { apiVersionOf, objectMeta, splitAPIVersion } from "../../../shared/formats/object-meta.ts";
-import { readSelectorSpec } from "../../../shared/model/iamroleselector.ts";
+import { readSelectorSpec } from "../../../shared/ack/iamroleselector.ts";
 import { namespaceObject, selectorObject } from "../objects.ts";
 
 test("splits an apiVersion into group and version, and joins them again", (t) => {

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { test } from "tap";
-import { compareFindings, type Finding } from "../../../shared/checks/check.ts";
+import { compareFindings, type Finding } from "../../../shared/core/check.ts";
 import { formatFieldPath, plainKeys } from "../../../shared/formats/json.ts";
 import {
   allClosest, closest, countOf, printable, quote, startOfText, withoutCommands,

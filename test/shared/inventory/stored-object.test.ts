@@ -1,9 +1,9 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { storedObject } from "../../../shared/inventory/stored-object.ts";
-import { kindOf } from "../../../shared/contract/kinds.ts";
-import { readReferrer } from "../../../shared/model/referrer.ts";
-import { resourceOf } from "../../../shared/contract/ack-resource.ts";
+import { kindOf } from "../../../shared/kinds.ts";
+import { readReferrer } from "../../../shared/capa/referrer.ts";
+import { resourceOf } from "../../../shared/core/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { objectReference } from "../../../shared/formats/object-meta.ts";
 import { clusterObject, refTo, roleIdentity } from "../capa-objects.ts";

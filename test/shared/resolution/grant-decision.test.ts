@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
-import type { Grant } from "../../../shared/resolution/grant.ts";
-import type { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { Grant } from "../../../shared/core/grant.ts";
+import type { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
   inventoryWith, mapObject, namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT,
@@ -9,7 +9,7 @@ import {
 import { testRows } from "../rows.ts";
 import {
   A, ANYWHERE, B, grantText, inventoryOf, ofRole, ofSelector, RDS, S3, selector, TEAM_A,
-} from "./comparable-grant.ts";
+} from "../core/comparable-grant.ts";
 
 // grant-differential.test.ts compares the verdicts with the roles of resources. These rows show the messages.
 const BUCKETS = { resourceTypeSelector: [{ group: S3, kind: "Bucket" }] };

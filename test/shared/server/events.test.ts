@@ -1,6 +1,6 @@
 import { type Test, test } from "tap";
 import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
-import { LIMITS } from "../../../shared/contract/limits.ts";
+import { LIMITS } from "../../../shared/core/limits.ts";
 import type { EventText } from "../../../shared/server/event-series.ts";
 import { EventRecorder } from "../../../shared/server/events.ts";
 import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";

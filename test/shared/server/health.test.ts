@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { type Readiness, startHealthServer } from "../../../shared/server/health.ts";
 import { createRegistry } from "../../../shared/server/metrics.ts";
-import { VERSION } from "../../../shared/contract/installation.ts";
+import { VERSION } from "../../../shared/core/installation.ts";
 
 const ready: Readiness = { ready: true, reasons: [], warnings: [] };
 

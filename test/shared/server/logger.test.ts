@@ -3,10 +3,10 @@ import { rm, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
+import { Inventory } from "../../../shared/core/inventory.ts";
 import { field, stringAt } from "../../../shared/formats/json.ts";
-import { EXTENDED_NOTICE } from "../../../shared/contract/removed-settings.ts";
+import { EXTENDED_NOTICE } from "../../../shared/core/removed-settings.ts";
 import { ManifestSource } from "../../../shared/sources/file-source.ts";
 import { ALWAYS_CURRENT, type InventorySource, Listeners, type SourceStatus } from "../../../shared/sources/source.ts";
 import {

@@ -1,5 +1,5 @@
-import type { KnownFields } from "../../../shared/contract/shape.ts";
-import { ACK_FIELDS } from "../../../shared/model/iamroleselector.ts";
+import type { KnownFields } from "../../../shared/core/shape.ts";
+import { ACK_FIELDS } from "../../../shared/ack/iamroleselector.ts";
 import { Registry } from "prom-client";
 import { test } from "tap";
 import { registerInventoryMetrics, registerKindMetrics } from "../../../shared/server/metrics.ts";

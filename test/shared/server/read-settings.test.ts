@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { Command } from "../../../shared/contract/setting-definition.ts";
+import type { Command } from "../../../shared/core/setting-definition.ts";
 import { type Environment, environmentName, type Flags, readSettings } from "../../../shared/server/read-settings.ts";
 import { runCommand } from "../../cli/run-command.ts";
 import { faultsOf } from "./settings-faults.ts";

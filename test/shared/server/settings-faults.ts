@@ -1,5 +1,5 @@
 import { checkFault } from "../../../shared/checks/catalogue.ts";
-import type { Command } from "../../../shared/contract/setting-definition.ts";
+import type { Command } from "../../../shared/core/setting-definition.ts";
 import { type Environment, type Flags, readSettings } from "../../../shared/server/read-settings.ts";
 
 /** Returns each fault of the settings of a command; [] if they are valid. */

@@ -1,11 +1,11 @@
 import { test } from "tap";
-import { resourceOf } from "../../../shared/contract/ack-resource.ts";
+import { resourceOf } from "../../../shared/core/ack-resource.ts";
 import { field, isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
 import { fixedKinds, servedKind } from "../../../shared/sources/cluster-kinds.ts";
 import {
   collectionPath, resourceName, toStoredObject, type WatchedKind,
-} from "../../../shared/cluster/watched-kind.ts";
-import { definition } from "../cluster/fake-cluster.ts";
+} from "../../../shared/api/watched-kind.ts";
+import { definition } from "../api/fake-cluster.ts";
 
 const S3 = "s3.services.k8s.aws";
 

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { definition, fakeCluster } from "../cluster/fake-cluster.ts";
+import { definition, fakeCluster } from "../api/fake-cluster.ts";
 import { eventually } from "./eventually.ts";
 
 const CAPA = "infrastructure.cluster.x-k8s.io";

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import type { ClusterSourceOptions } from "../../../shared/sources/cluster-source.ts";
-import { fakeCluster } from "../cluster/fake-cluster.ts";
+import { fakeCluster } from "../api/fake-cluster.ts";
 import { eventually } from "./eventually.ts";
 
 const MAPS = "/api/v1/namespaces/ack/configmaps";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { connectionError, type ListWatchError, responseError } from "../../../shared/cluster/api-errors.ts";
+import { connectionError, type ListWatchError, responseError } from "../../../shared/api/api-errors.ts";
 import { joinFaults } from "../../../shared/sources/cluster-source.ts";
 import { fixedKinds } from "../../../shared/sources/cluster-kinds.ts";
 

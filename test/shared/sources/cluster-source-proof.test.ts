@@ -1,9 +1,9 @@
 import { type Test, test } from "tap";
-import type { KindName } from "../../../shared/contract/capa-kinds.ts";
+import type { KindName } from "../../../shared/core/capa-kinds.ts";
 import type { ClusterSource, ClusterSourceOptions } from "../../../shared/sources/cluster-source.ts";
 import {
   BUCKETS, definition, DEFINITIONS, type FakeCluster, fakeCluster, NAMESPACES, SELECTORS,
-} from "../cluster/fake-cluster.ts";
+} from "../api/fake-cluster.ts";
 import { eventually } from "./eventually.ts";
 
 const BUCKET = definition("s3.services.k8s.aws", "Bucket");

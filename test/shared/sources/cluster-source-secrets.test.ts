@@ -1,8 +1,8 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { loadCluster } from "../../../shared/sources/load-cluster.ts";
 import { managedBy } from "../capa-secrets.ts";
-import { definition, fakeCluster } from "../cluster/fake-cluster.ts";
+import { definition, fakeCluster } from "../api/fake-cluster.ts";
 import { eventually } from "./eventually.ts";
 
 const SECRETS = "/api/v1/namespaces/capa-system/secrets";

@@ -1,10 +1,10 @@
 import { type Test, test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { ClusterSource } from "../../../shared/sources/cluster-source.ts";
 import { webhookReadiness } from "../../../shared/server/readiness.ts";
 import { FakeClock } from "../fake-clock.ts";
-import { FakeAPIServer, type PendingRequest } from "../cluster/fake-api-server.ts";
-import { DEFINITIONS, isBackoff, NAMESPACES, SELECTORS } from "../cluster/fake-cluster.ts";
+import { FakeAPIServer, type PendingRequest } from "../api/fake-api-server.ts";
+import { DEFINITIONS, isBackoff, NAMESPACES, SELECTORS } from "../api/fake-cluster.ts";
 import { eventually } from "./eventually.ts";
 
 const metadata = (name: string, more: object = {}): object => (

@@ -1,4 +1,4 @@
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { ManifestSource } from "../../../shared/sources/file-source.ts";
 import { FakeClock } from "../fake-clock.ts";
 

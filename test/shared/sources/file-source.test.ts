@@ -1,7 +1,7 @@
 import { watch } from "node:fs";
 import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { ManifestSource, watchPath } from "../../../shared/sources/file-source.ts";
 import { eventually } from "./eventually.ts";
 import { fakeSource, names, reload, selector } from "./fake-source.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { objectReference } from "../../../shared/formats/object-meta.ts";
 import { readManifestPaths } from "../../../shared/files/files.ts";
 import { ManifestSource } from "../../../shared/sources/file-source.ts";

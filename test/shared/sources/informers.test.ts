@@ -1,7 +1,7 @@
 import { test } from "tap";
 import {
   BUCKETS, definition, DEFINITIONS, fakeCluster, isBackoff, NAMESPACES, resource, SELECTORS,
-} from "../cluster/fake-cluster.ts";
+} from "../api/fake-cluster.ts";
 import { eventually } from "./eventually.ts";
 
 const S3 = "s3.services.k8s.aws";

@@ -1,12 +1,12 @@
 import { type Test, test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { stringAt } from "../../../shared/formats/json.ts";
 import {
   loadCluster, type LoadedCluster, type LoadOptions, type LoadProgress,
 } from "../../../shared/sources/load-cluster.ts";
 import {
   BUCKETS, definition, DEFINITIONS, FakeCluster, isBackoff, NAMESPACES, resource, SELECTORS,
-} from "../cluster/fake-cluster.ts";
+} from "../api/fake-cluster.ts";
 
 const S3 = "s3.services.k8s.aws";
 const TEAM_A = { metadata: { name: "team-a", resourceVersion: "1" }, spec: { finalizers: ["kubernetes"] } };

@@ -1,5 +1,5 @@
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import type { EffectiveSelector } from "../../../shared/model/effective-selector.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
+import type { EffectiveSelector } from "../../../shared/core/effective-selector.ts";
 import { selectorObject } from "../objects.ts";
 import { type Fields, ROLE } from "./trust-cases.ts";
 

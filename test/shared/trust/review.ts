@@ -1,4 +1,4 @@
-import { NO_EXTRAS, type SessionExtras } from "../../../shared/model/session.ts";
+import { NO_EXTRAS, type SessionExtras } from "../../../shared/core/session.ts";
 import { Intended } from "../../../shared/trust/intended.ts";
 import type { RoleCaller } from "../../../shared/trust/role-caller.ts";
 import { TrustReview } from "../../../shared/trust/trust-review.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { TypeSet } from "../../../shared/model/resource-types.ts";
+import { TypeSet } from "../../../shared/core/resource-types.ts";
 import { unassumedNotes } from "../../../shared/trust/trust-target.ts";
 import { callerOf, identityTarget, problemsOf, reviewOf, selectorTarget } from "./review.ts";
 import { allow, APP, type Fields, NEAR, ROLE } from "./trust-cases.ts";

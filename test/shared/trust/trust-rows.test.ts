@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { type SessionExtras, NO_EXTRAS } from "../../../shared/model/session.ts";
+import { type SessionExtras, NO_EXTRAS } from "../../../shared/core/session.ts";
 import type { RoleCaller } from "../../../shared/trust/role-caller.ts";
 import { TrustCallers } from "../../../shared/trust/trust-rows.ts";
 import type { IdentitySession, IdentitySource, TrustTarget } from "../../../shared/trust/trust-target.ts";

@@ -1,6 +1,6 @@
 // Issuer.issueAgain must return only what credentialsFor would return at the same moment, with the same effects.
 import { test } from "tap";
-import { NO_EXTRAS } from "../../../shared/model/session.ts";
+import { NO_EXTRAS } from "../../../shared/core/session.ts";
 import { IssuedCredentials } from "../../../sidecar/credentials/issued.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { DENIED, HOUR, MINUTE, SECOND } from "../fake-sts.ts";

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { randomFrom } from "../../../bench/random.ts";
-import type { Grant } from "../../../shared/resolution/grant.ts";
-import { NO_EXTRAS } from "../../../shared/model/session.ts";
+import type { Grant } from "../../../shared/core/grant.ts";
+import { NO_EXTRAS } from "../../../shared/core/session.ts";
 import { BaseIdentity } from "../../../sidecar/base/identity.ts";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import { IssuedCredentials } from "../../../sidecar/credentials/issued.ts";

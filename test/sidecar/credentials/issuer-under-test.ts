@@ -1,5 +1,5 @@
-import { NO_EXTRAS } from "../../../shared/model/session.ts";
-import type { RoleGrant } from "../../../shared/resolution/grant.ts";
+import { NO_EXTRAS } from "../../../shared/core/session.ts";
+import type { RoleGrant } from "../../../shared/core/grant.ts";
 import { AuditLog } from "../../../sidecar/audit-log.ts";
 import { BaseIdentity } from "../../../sidecar/base/identity.ts";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";

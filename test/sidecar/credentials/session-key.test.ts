@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { test } from "tap";
-import type { SessionRequest, SessionTag } from "../../../shared/model/session.ts";
+import type { SessionRequest, SessionTag } from "../../../shared/core/session.ts";
 import { type Caller, roleOfSession, sessionKey, SessionKeyCache } from "../../../sidecar/credentials/session.ts";
 import { parameters } from "../../shared/property.ts";
 

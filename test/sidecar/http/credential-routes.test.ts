@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { readSessionDefaults } from "../../../shared/model/session-defaults.ts";
+import { readSessionDefaults } from "../../../shared/core/session-defaults.ts";
 import { namespaceObject, put, removal, selectorObject } from "../../shared/objects.ts";
 import { BASE_SECRET, ROLE_A, ROLE_SECRET, SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar-under-test.ts";
 

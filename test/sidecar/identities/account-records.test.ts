@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { KubernetesRequest } from "../../../shared/cluster/api.ts";
+import type { KubernetesRequest } from "../../../shared/api/api.ts";
 import { field, parseJSON } from "../../../shared/formats/json.ts";
 import { AccountRecords } from "../../../sidecar/identities/account-records.ts";
 import { FakeClock } from "../fake-clock.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { test } from "tap";
-import type { IdentityGrant } from "../../../shared/resolution/grant-by-identity.ts";
-import type { RoleIdentity, StaticIdentity } from "../../../shared/model/identity.ts";
+import type { IdentityGrant } from "../../../shared/capa/grant-by-identity.ts";
+import type { RoleIdentity, StaticIdentity } from "../../../shared/capa/identity.ts";
 import type { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import { IdentitySessions } from "../../../sidecar/identities/sessions.ts";
 import { roleOfSession } from "../../../sidecar/credentials/session.ts";

@@ -1,7 +1,7 @@
 import { type Test, test } from "tap";
 import type { BaseCredentials } from "../../../cli/local/sts-emulator/principals.ts";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
+import { Inventory } from "../../../shared/core/inventory.ts";
 import { stringAt } from "../../../shared/formats/json.ts";
 import {
   controllerIdentity, INFRASTRUCTURE, roleARN, roleIdentity, staticIdentity,

@@ -1,4 +1,4 @@
-import type { KubernetesAPI, KubernetesRequest } from "../../../shared/cluster/api.ts";
+import type { KubernetesAPI, KubernetesRequest } from "../../../shared/api/api.ts";
 import type { FakeClock } from "../fake-clock.ts";
 
 export const SECRET_NAMESPACE = "capa-system";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { ServiceAccountIdentity } from "../../../shared/model/identity.ts";
+import type { ServiceAccountIdentity } from "../../../shared/capa/identity.ts";
 import { ServiceAccountTokens } from "../../../sidecar/identities/service-account-tokens.ts";
 import { accountIdentity } from "./setup.ts";
 import { FakeClock } from "../fake-clock.ts";

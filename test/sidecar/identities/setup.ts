@@ -1,5 +1,5 @@
-import type { Identity, RoleIdentity, ServiceAccountIdentity, StaticIdentity } from "../../../shared/model/identity.ts";
-import type { SessionRequest } from "../../../shared/model/session.ts";
+import type { Identity, RoleIdentity, ServiceAccountIdentity, StaticIdentity } from "../../../shared/capa/identity.ts";
+import type { SessionRequest } from "../../../shared/core/session.ts";
 import { IdentitySessions, isCurrentIdentity } from "../../../sidecar/identities/sessions.ts";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import type { RefusedRole } from "../../../sidecar/refused-roles/refused-identities.ts";

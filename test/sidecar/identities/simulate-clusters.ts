@@ -1,6 +1,6 @@
 import { randomFrom } from "../../../bench/random.ts";
-import { grantIdentity } from "../../../shared/resolution/grant-by-identity.ts";
-import { ROLE_IDENTITY } from "../../../shared/contract/capa-kinds.ts";
+import { grantIdentity } from "../../../shared/capa/grant-by-identity.ts";
+import { ROLE_IDENTITY } from "../../../shared/core/capa-kinds.ts";
 import { controllerIdentity, roleIdentity } from "../../shared/capa-objects.ts";
 import { inventoryWith, namespaceObject, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
 import { HOUR } from "../fake-sts.ts";

@@ -1,4 +1,4 @@
-import type { KubernetesAPI, KubernetesRequest, KubernetesResponse } from "../../../shared/cluster/api.ts";
+import type { KubernetesAPI, KubernetesRequest, KubernetesResponse } from "../../../shared/api/api.ts";
 
 /** Every token starts with this prefix. */
 export const PLANTED = "planted";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { ServiceAccountIdentity } from "../../../shared/model/identity.ts";
+import type { ServiceAccountIdentity } from "../../../shared/capa/identity.ts";
 import { RetryableSTSError, UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { accountIdentity, IdentitySetup, STATIC } from "./setup.ts";
 import { HOUR, MINUTE, SECOND, UNREACHABLE } from "../fake-sts.ts";

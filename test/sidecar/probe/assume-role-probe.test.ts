@@ -1,11 +1,11 @@
 import { Registry } from "prom-client";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { ResolverError } from "../../../shared/formats/errors.ts";
-import type { Grant, RoleGrant } from "../../../shared/resolution/grant.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { Grant, RoleGrant } from "../../../shared/core/grant.ts";
+import { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { NO_EXTRAS } from "../../../shared/model/session.ts";
+import { NO_EXTRAS } from "../../../shared/core/session.ts";
 import { AssumeRoleProbe } from "../../../sidecar/probe/assume-role-probe.ts";
 import { createSidecarMetrics } from "../../../sidecar/metrics.ts";
 import { probedSelectors } from "../../../sidecar/probe/probed-roles.ts";

@@ -1,8 +1,8 @@
 import { Registry } from "prom-client";
 import { test } from "tap";
 import { ResolverError } from "../../../shared/formats/errors.ts";
-import type { IdentityGrant } from "../../../shared/resolution/grant-by-identity.ts";
-import type { RoleIdentity } from "../../../shared/model/identity.ts";
+import type { IdentityGrant } from "../../../shared/capa/grant-by-identity.ts";
+import type { RoleIdentity } from "../../../shared/capa/identity.ts";
 import type { RefusedToken } from "../../../shared/trust/refused-call.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { compareText } from "../../../shared/formats/text.ts";

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { isJsonObject, type JsonObject, parseJSON } from "../../../shared/formats/json.ts";
 import type {
   KubernetesAPI, KubernetesRequest, KubernetesResponse,
-} from "../../../shared/cluster/api.ts";
+} from "../../../shared/api/api.ts";
 import type { FakeClock } from "../fake-clock.ts";
 import { tokenOf } from "../identities/token-server.ts";
 

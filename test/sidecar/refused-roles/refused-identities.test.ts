@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { Identity } from "../../../shared/model/identity.ts";
+import type { Identity } from "../../../shared/capa/identity.ts";
 import { isCurrentIdentity } from "../../../sidecar/identities/sessions.ts";
 import { RefusedIdentities } from "../../../sidecar/refused-roles/refused-identities.ts";
 import { roleIdentity } from "../../shared/capa-objects.ts";

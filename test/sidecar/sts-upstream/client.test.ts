@@ -5,8 +5,8 @@ import {
   accessDenied, type Fault, type FaultySTSOptions, startSTSEmulator, THROTTLED,
 } from "../../cli/local/sts-emulator/faults.ts";
 import type { BaseCredentials } from "../../../cli/local/sts-emulator/principals.ts";
-import { NO_EXTRAS, type SessionRequest } from "../../../shared/model/session.ts";
-import { systemClock } from "../../../shared/clock.ts";
+import { NO_EXTRAS, type SessionRequest } from "../../../shared/core/session.ts";
+import { systemClock } from "../../../shared/core/clock.ts";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import type { Load, SigningCredentials } from "../../../sidecar/credentials/session.ts";
 import { CircuitBreaker } from "../../../sidecar/sts-upstream/circuit-breaker.ts";

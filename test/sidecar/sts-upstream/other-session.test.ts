@@ -1,5 +1,5 @@
 import { type Test, test } from "tap";
-import { NO_EXTRAS, type SessionRequest } from "../../../shared/model/session.ts";
+import { NO_EXTRAS, type SessionRequest } from "../../../shared/core/session.ts";
 import type { Credentials, SigningCredentials } from "../../../sidecar/credentials/session.ts";
 import { createSTS } from "../../../sidecar/sts-upstream/client.ts";
 import { startFake, stsResult } from "../loopback-providers.ts";

@@ -1,5 +1,5 @@
 import { type Test, test } from "tap";
-import { NO_EXTRAS, type SessionRequest } from "../../../shared/model/session.ts";
+import { NO_EXTRAS, type SessionRequest } from "../../../shared/core/session.ts";
 import { CircuitBreaker } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
 import { createSTS, type STS } from "../../../sidecar/sts-upstream/client.ts";
 import { FakeClock } from "../fake-clock.ts";

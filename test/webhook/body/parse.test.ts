@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { LIMITS } from "../../../shared/contract/limits.ts";
+import { LIMITS } from "../../../shared/core/limits.ts";
 import { parseReviewBody, type ReviewBody } from "../../../webhook/body/parse.ts";
 
 const MAX_VALUES = LIMITS.reviewValues.value;

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { LIMITS } from "../../../shared/contract/limits.ts";
-import type { EffectiveSelector } from "../../../shared/model/effective-selector.ts";
+import { LIMITS } from "../../../shared/core/limits.ts";
+import type { EffectiveSelector } from "../../../shared/core/effective-selector.ts";
 import {
   concernsSelector, type ReviewedSelector, reviewedSelector, selectorWrites,
 } from "../../../webhook/pending/pending-kinds.ts";

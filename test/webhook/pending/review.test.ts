@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { runChecks } from "../../../shared/checks/run.ts";
+import { runChecks } from "../../../shared/core/run.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import type { EffectiveSelector } from "../../../shared/model/effective-selector.ts";
+import type { EffectiveSelector } from "../../../shared/core/effective-selector.ts";
 import { selectorWrites } from "../../../webhook/pending/pending-kinds.ts";
 import { inProcess, PendingList } from "../../../webhook/pending/list.ts";
 import { PendingWrites, runChecksWithPending } from "../../../webhook/pending/writes.ts";

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { type JsonObject, stringAt } from "../../../shared/formats/json.ts";
-import { LIMITS } from "../../../shared/contract/limits.ts";
+import { LIMITS } from "../../../shared/core/limits.ts";
 import type { FetchedObject } from "../../../webhook/object-fetch.ts";
 import { bucketObject, FIRST, replacesMetadata, selectorFor } from "../../shared/objects.ts";
 import { objectAt, reviewOf } from "../reviews.ts";

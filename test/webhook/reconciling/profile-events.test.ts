@@ -1,5 +1,5 @@
 import { type Test, test } from "tap";
-import type { Closures } from "../../../shared/contract/closures.ts";
+import type { Closures } from "../../../shared/core/closures.ts";
 import { type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { FakeClock } from "../../shared/fake-clock.ts";
 import { SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";

@@ -1,10 +1,10 @@
 import { Registry } from "prom-client";
 import type { Test } from "tap";
-import type { DecisionSettings } from "../../../shared/contract/context.ts";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { DecisionSettings } from "../../../shared/core/context.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
+import { Inventory } from "../../../shared/core/inventory.ts";
 import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
-import type { KubernetesAPI } from "../../../shared/cluster/api.ts";
+import type { KubernetesAPI } from "../../../shared/api/api.ts";
 import {
   ALWAYS_CURRENT, type InventorySource, Listeners, type Proof, type SourceStatus,
 } from "../../../shared/sources/source.ts";

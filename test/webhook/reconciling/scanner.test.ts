@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
-import { scanResources } from "../../../shared/resolution/stale-resources.ts";
+import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
+import { Inventory } from "../../../shared/core/inventory.ts";
+import { scanResources } from "../../../shared/diagnosis/stale-resources.ts";
 import { TurnQueue } from "../../../shared/sources/slices.ts";
 import { Scanner } from "../../../webhook/reconciling/reconciler.ts";
 import { bucketObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { RESOLUTION_KEYS } from "../../../shared/contract/annotation-keys.ts";
-import { REFERRER_KINDS } from "../../../shared/contract/capa-kinds.ts";
+import { RESOLUTION_KEYS } from "../../../shared/core/annotation-keys.ts";
+import { REFERRER_KINDS } from "../../../shared/core/capa-kinds.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
   clusterObject, controllerIdentity, refTo, roleARN, roleIdentity,

@@ -1,6 +1,6 @@
 import { type Test, test } from "tap";
-import type { KindName } from "../../../shared/contract/capa-kinds.ts";
-import type { DecisionSettings } from "../../../shared/contract/context.ts";
+import type { KindName } from "../../../shared/core/capa-kinds.ts";
+import type { DecisionSettings } from "../../../shared/core/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import type { Proof } from "../../../shared/sources/source.ts";
 import type { FetchedObject } from "../../../webhook/object-fetch.ts";

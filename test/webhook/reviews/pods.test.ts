@@ -1,7 +1,7 @@
 import jsonPatch from "fast-json-patch";
 import { test } from "tap";
-import { decisionSettings, type DecisionSettings } from "../../../shared/contract/context.ts";
-import { injectionSettings } from "../../../shared/contract/sidecar-settings.ts";
+import { decisionSettings, type DecisionSettings } from "../../../shared/core/context.ts";
+import { injectionSettings } from "../../../shared/core/sidecar-settings.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { readSettings } from "../../../shared/server/read-settings.ts";
 import { checkSidecarArgs } from "../../../webhook/main.ts";

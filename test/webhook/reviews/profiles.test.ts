@@ -1,8 +1,8 @@
 // What the webhook answers in each profile, from the settings of the command to the response.
 import { type Test, test } from "tap";
-import { LIMITS } from "../../../shared/contract/limits.ts";
-import { decisionSettings } from "../../../shared/contract/context.ts";
-import { type Profile, PROFILE_NAMES } from "../../../shared/contract/profiles.ts";
+import { LIMITS } from "../../../shared/core/limits.ts";
+import { decisionSettings } from "../../../shared/core/context.ts";
+import { type Profile, PROFILE_NAMES } from "../../../shared/core/profiles.ts";
 import { field, type JsonObject } from "../../../shared/formats/json.ts";
 import { readSettings } from "../../../shared/server/read-settings.ts";
 import { bucketObject, namespaceObject, selectorObject } from "../../shared/objects.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { Access } from "../../../shared/contract/context.ts";
+import type { Access } from "../../../shared/core/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { fixture, objectAt, reviewOf } from "../reviews.ts";
 import { COMPANY, FakeSource, untilWaiting, type WebhookUnderTest, webhookUnderTest } from "../webhook-under-test.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Test } from "tap";
 import { manifestObjects } from "../../../../manifests/render.ts";
-import { REFERRER_KINDS, type ReferrerKind } from "../../../../shared/contract/capa-kinds.ts";
+import { REFERRER_KINDS, type ReferrerKind } from "../../../../shared/core/capa-kinds.ts";
 import {
   field, isJsonObject, type JsonObject, stringAt, stringMap,
 } from "../../../../shared/formats/json.ts";

@@ -1,6 +1,6 @@
 // The unit tests of the checks test the verdicts and the messages. This file shows what reaches the webhook through the
 // CRDs of CAPA: each kind and version, and the objects after pruning and defaulting.
-import { REFERRER_KINDS } from "../../../../shared/contract/capa-kinds.ts";
+import { REFERRER_KINDS } from "../../../../shared/core/capa-kinds.ts";
 import { onCluster } from "../../apiserver/on-cluster.ts";
 import { until } from "../../apiserver/until.ts";
 import { installCAPA } from "./installed-capa.ts";

@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 import { CAPA_CRDS, REFERRER_CRDS } from "../../../fixtures/capa/crds.ts";
-import { REFERRER_KINDS } from "../../../../shared/contract/capa-kinds.ts";
+import { REFERRER_KINDS } from "../../../../shared/core/capa-kinds.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { until } from "../../apiserver/until.ts";
 import { apply, installWebhook } from "../installed-webhook.ts";

@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 import { field } from "../../../../shared/formats/json.ts";
-import { REFERRER_KINDS } from "../../../../shared/contract/capa-kinds.ts";
+import { REFERRER_KINDS } from "../../../../shared/core/capa-kinds.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { onCluster } from "../../apiserver/on-cluster.ts";
 import { until } from "../../apiserver/until.ts";

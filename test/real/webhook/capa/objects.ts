@@ -1,5 +1,5 @@
 import { stringAt } from "../../../../shared/formats/json.ts";
-import { REFERRER_KINDS } from "../../../../shared/contract/capa-kinds.ts";
+import { REFERRER_KINDS } from "../../../../shared/core/capa-kinds.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import type { ApiResponse } from "../../apiserver/api-request.ts";
 import { warnings } from "../buckets.ts";

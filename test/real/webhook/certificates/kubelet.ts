@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Test } from "tap";
 import { field, stringAt } from "../../../../shared/formats/json.ts";
-import { sleep, systemClock } from "../../../../shared/clock.ts";
+import { sleep, systemClock } from "../../../../shared/core/clock.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { mountSecret } from "../../cert-manager/mounted-secret.ts";
 import { read } from "./objects.ts";

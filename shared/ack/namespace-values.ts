@@ -1,0 +1,184 @@
+import type { ACKResource } from "../core/ack-resource.ts";
+import {
+  DEFAULT_REGION_ANNOTATION, ENDPOINT_URL_ANNOTATION, IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION, REGION_ANNOTATION,
+  SELECTOR_REQUIRED_ANNOTATION,
+} from "../core/annotation-keys.ts";
+import { isRegion, parseARN, partitionOfRegion } from "../formats/arn.ts";
+import { annotationPath } from "../formats/json.ts";
+import { quote, sortedListOf } from "../formats/text.ts";
+import type { Inventory } from "../core/inventory.ts";
+import type { EffectiveSelector } from "../core/effective-selector.ts";
+import type { Fault, QuickCheck } from "../core/check.ts";
+import { listResources } from "../core/fault-texts.ts";
+import { annotationOf, type NamespaceChange, type NamespaceState } from "../core/namespace-change.ts";
+import { mayWaive } from "../core/waiver.ts";
+import { checkOf } from "../core/field-rule.ts";
+import { ENDPOINT_URL, FILLED, hostOfURL, REGION_NAME } from "../core/value-types.ts";
+
+/** The value of the annotation that requires a selector. */
+export const REQUIRED = "true";
+/** The value that permits the controllers' own role where ACK-05 or AC-03 denies it. */
+const PERMITTED = "false";
+
+/** Returns the value of the annotation of a namespace. */
+export function requirementOf({ namespaces }: Pick<Inventory, "namespaces">, namespace: string): string | undefined {
+  return namespaces.annotationsOf(namespace).get(SELECTOR_REQUIRED_ANNOTATION);
+}
+
+/**
+ * Returns what a fault that denies the controllers' own role adds: a warning if the namespace permits this role, else
+ * how to permit it. System namespaces permit nothing, because NS-17 does not protect their annotation.
+ */
+export function ownRolePermission(
+  id: "ACK-05" | "AC-03", { inventory, settings }: Pick<NamespaceChange, "inventory" | "settings">, namespace: string,
+): Pick<Fault, "fix" | "severity"> {
+  if (settings.checkSeverities.get(id) !== "deny") return {};
+  const isPermitted = requirementOf(inventory, namespace) === PERMITTED && !IGNORED_NAMESPACES.has(namespace);
+  return isPermitted ? { severity: "warn" } : { fix: `${FIXES[id][settings.mode]}, ${PERMIT}` };
+}
+
+const PERMIT = `or ask a waiver user to set ${SELECTOR_REQUIRED_ANNOTATION}: "${PERMITTED}" on the namespace`;
+const FIXES = {
+  "ACK-05": {
+    selectors: "label the resource or its namespace so that a selector matches",
+    carm: `annotate the namespace with ${OWNER_ACCOUNT_ANNOTATION}`,
+  },
+  "AC-03": { selectors: "set identityRef", carm: "set identityRef" },
+};
+
+export const NS_17: QuickCheck<NamespaceChange> = {
+  id: "NS-17",
+  severity: "deny",
+  reason: "Without this check, any user who can write a namespace could remove "
+    + `\`${SELECTOR_REQUIRED_ANNOTATION}\` and use the controllers' own role. Every user may set it to \`"true"\`. `
+    + "Only a waiver user may remove that value, or write another value. `\"false\"` permits that role with "
+    + "`--profile strict`.",
+  fix: `set ${SELECTOR_REQUIRED_ANNOTATION} to "true", or ask a user in --waiver-users or in a group in `
+    + "--waiver-groups to change it",
+  example: `kubectl annotate namespace team-a ${SELECTOR_REQUIRED_ANNOTATION}- # by a user who is not a waiver user`,
+  requires: ["the requester"],
+  ofChange: true, // the webhook does not know who wrote the stored object
+  *find({ requester, settings, state, stored }): Iterable<Fault> {
+    if (requester === null || mayWaive(requester, settings)) return;
+    const before = stored?.annotations.get(SELECTOR_REQUIRED_ANNOTATION);
+    const after = state.annotations.get(SELECTOR_REQUIRED_ANNOTATION);
+    if (after === before || after === REQUIRED || (after === undefined && before !== REQUIRED)) return;
+    const change = after === undefined ? "remove the annotation" : `set it to ${quote(after)}`;
+    const message = `the requester ${quote(requester.username)} is not a waiver user and may not ${change}`;
+    yield { path: annotationPath(SELECTOR_REQUIRED_ANNOTATION), message };
+  },
+};
+
+const REGION_PATH = annotationPath(DEFAULT_REGION_ANNOTATION);
+
+export const NS_07 = checkOf<NamespaceChange>({
+  id: "NS-07",
+  severity: "deny",
+  reason: "Controllers accept any text as a region. With an invalid region, every AWS call for the resources of the "
+    + "namespace fails.",
+  fix: "set a region of the controllers' partition, such as eu-west-1",
+  example: "metadata: {annotations: {services.k8s.aws/default-region: Frankfurt}}",
+  at: [REGION_PATH],
+  type: REGION_NAME,
+  within: FILLED,
+  says: (value, fault) => `${value} ${fault}`,
+  policySays: "the value is not a region",
+}, function* otherPartition(region, { settings }) {
+  const [partition, ofControllers] = [partitionOfRegion(region), partitionOfRegion(settings.region ?? "")];
+  if (partition === null || ofControllers === null || partition === ofControllers) return;
+  const found = `region ${quote(region)} is in partition ${partition}`;
+  yield { message: `${found}, but the controllers are in partition ${ofControllers}` };
+});
+
+function isOfEveryNamespace({ namespaces, namespaceLabels }: EffectiveSelector): boolean {
+  return namespaces === null && namespaceLabels === null;
+}
+
+/** The part of NS-07 that compares the region with the roles of the selectors that select the namespace. */
+export const NS_07_OF_ROLES: QuickCheck<NamespaceChange> = {
+  ...NS_07,
+  when: ({ settings, state }) => settings.mode !== "carm" && isRegion(annotationOf(state, DEFAULT_REGION_ANNOTATION)),
+  *find({ inventory, name, state }): Iterable<Fault> {
+    const region = annotationOf(state, DEFAULT_REGION_ANNOTATION);
+    const partition = partitionOfRegion(region);
+    const selecting = inventory.selectors.inNamespace(name, state.labels);
+    const isUsable = ({ roleARN }: EffectiveSelector): boolean => parseARN(roleARN)?.partition === partition;
+    if (partition === null || selecting.length === 0 || selecting.some(isUsable)) return;
+    // Only a namespace without a usable role of its own is compared with the selectors of all namespaces.
+    for (const one of inventory.selectors.values()) if (isOfEveryNamespace(one) && isUsable(one)) return;
+    const names = sortedListOf(selecting.map((selector) => selector.name));
+    const message = `region ${quote(region)} is in partition ${partition}, but no role of its selectors is: ${names}`;
+    yield { path: REGION_PATH, message, fix: "set a region of the partition of these roles" };
+  },
+};
+
+export const NS_07B: QuickCheck<NamespaceChange> = {
+  id: "NS-07b",
+  severity: "warn",
+  reason: "A resource stays in the region in which it was created. "
+    + "If its desired region changes, controllers never reconcile it, and set no condition on it.",
+  fix: "keep the default region, or first set services.k8s.aws/region of these resources to their current region",
+  example: "metadata: {annotations: {services.k8s.aws/default-region: eu-west-1}} "
+    + "# was us-east-1, where a Bucket exists",
+  requires: ["resources"],
+  on: ["UPDATE"],
+  ofChange: true,
+  *find({ inventory, name, settings, stored, state }): Iterable<Fault> {
+    const after = defaultRegionOf(state, settings.region);
+    if (stored === null || after === defaultRegionOf(stored, settings.region)) return;
+    const before = defaultRegionOf(stored, settings.region);
+    const affected = [...inventory.resources.inNamespace(name)].filter((resource) => (
+      usesDefaultRegion(resource) && resource.status.region !== after
+      && (before === null || resource.status.region === before)
+    ));
+    if (affected.length === 0) return;
+    const effect = after === null
+      ? "the namespace no longer sets a default region, which is the region"
+      : `the default region becomes ${quote(after)}, which is not the region`;
+    yield { path: REGION_PATH, message: listResources(affected, (count) => `${effect} of ${count}`) };
+  },
+};
+
+/** Returns the region of resources that have no region annotation; null if no default region is set. */
+function defaultRegionOf(state: NamespaceState, controllerRegion: string | null): string | null {
+  const region = annotationOf(state, DEFAULT_REGION_ANNOTATION);
+  return region === "" ? controllerRegion : region;
+}
+
+/** Whether the resource exists in AWS and has no region annotation. */
+function usesDefaultRegion({ annotations, status }: ACKResource): boolean {
+  return status.region !== null && (annotations.get(REGION_ANNOTATION) ?? "") === "";
+}
+
+export const NS_08 = checkOf<NamespaceChange>({
+  id: "NS-08",
+  severity: "deny",
+  reason: "Controllers do not validate the endpoint URL, and send all AWS requests of the namespace to this URL. "
+    + "These requests include signed AssumeRole calls, which contain a session token. The operator of the endpoint "
+    + "sees every request and can return any response; `--allowed-endpoint-hosts` limits the hosts.",
+  fix: "set https://HOST or https://HOST:PORT, without credentials or a query",
+  example: "metadata: {annotations: {services.k8s.aws/endpoint-url: 'http://minio.team-a.svc'}}",
+  at: [annotationPath(ENDPOINT_URL_ANNOTATION)],
+  type: ENDPOINT_URL,
+  within: FILLED,
+  says: (_, fault) => fault,
+  eachFault: true,
+  policySays: "the endpoint is not an https URL without credentials, query and fragment",
+});
+
+export const NS_08_HOSTS: QuickCheck<NamespaceChange> = {
+  ...NS_08,
+  requires: ["--allowed-endpoint-hosts"],
+  fix: "use a host that --allowed-endpoint-hosts lists, or add the host to that flag",
+  *find({ state, settings: { allowedEndpointHosts } }): Iterable<Fault> {
+    const url = annotationOf(state, ENDPOINT_URL_ANNOTATION);
+    if (url === "" || ENDPOINT_URL.faults(url).length > 0) return;
+    const hostAndPort = hostOfURL(url);
+    const host = hostAndPort.replace(/:[0-9]*$/, "");
+    const allowed = new Set(allowedEndpointHosts.map((entry) => entry.toLowerCase()));
+    if (allowed.has(host) || allowed.has(hostAndPort)) return;
+    const hosts = allowedEndpointHosts.join(", ");
+    const message = `the endpoint host ${quote(host)} is not one of the allowed hosts ${hosts}`;
+    yield { path: annotationPath(ENDPOINT_URL_ANNOTATION), message };
+  },
+};

@@ -1,0 +1,269 @@
+import {
+  ACK_PREFIX, ADOPTED_ANNOTATION, ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION, DELETION_POLICY_ANNOTATION,
+  IGNORE_FIELD_DRIFT_ANNOTATION, isServiceDeletionPolicy, NAMESPACE_ANNOTATIONS, PROPOSED_TEAM_ANNOTATION,
+  READ_ONLY_ANNOTATION, REGION_ANNOTATION, RESOURCE_ANNOTATIONS, TEAM_ANNOTATION,
+} from "../core/annotation-keys.ts";
+import { SELECTOR_GROUP } from "../core/ack-groups.ts";
+import type { DecisionSettings } from "../core/context.ts";
+import { accountOfARN, parseARN, partitionOfRegion } from "../formats/arn.ts";
+import { annotationPath, isJsonObject, type JsonObject, parseJSON, stringAt, valueAt } from "../formats/json.ts";
+import { closest, printable, quote } from "../formats/text.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { Fault, QuickCheck } from "../core/check.ts";
+import { checkOf } from "../core/field-rule.ts";
+import { RESOLUTION, type ResourceChange } from "./resource-change.ts";
+import { desiredRegion, type Region } from "./resolve.ts";
+import { DELETION_POLICY, REGION_NAME, TRUE_OR_FALSE } from "../core/value-types.ts";
+
+export const ACK_10 = checkOf<ResourceChange>({
+  id: "ACK-10",
+  severity: "deny",
+  reason: "Controllers accept any text as a region. With an invalid region, every AWS call for the resource fails. "
+    + "A role cannot be used in a region of another partition.",
+  fix: "set a region of the role's partition, such as eu-west-1, or remove the annotation",
+  example: `metadata: {annotations: {${REGION_ANNOTATION}: Frankfurt}}`,
+  at: [annotationPath(REGION_ANNOTATION)],
+  type: REGION_NAME,
+  says: (value, fault) => `${value} ${fault}`,
+  policySays: "the value is not a region",
+}, function* otherPartition(region, { object, resolution }) {
+  const partition = parseARN(resolution.roleARN ?? "")?.partition ?? null;
+  const ofRegion = recordedPartition(object, region) ?? partitionOfRegion(region);
+  if (partition === null || ofRegion === null || ofRegion === partition) return;
+  const found = `region ${quote(region)} is in partition ${quote(ofRegion)}`;
+  yield { message: `${found}, but the role is in partition ${quote(partition)}` };
+});
+
+/**
+ * The part of ACK-10 that judges the region of a resource that has no annotation: that of its namespace or, with CARM,
+ * that of the controllers. IRS-04 compares the latter with the roles of selectors.
+ */
+export const ACK_10_OF_DEFAULTS: QuickCheck<ResourceChange> = {
+  ...ACK_10,
+  requires: RESOLUTION,
+  find(change): readonly Fault[] {
+    const partition = parseARN(change.resolution.roleARN ?? "")?.partition ?? null;
+    const region = defaultRegionOf(change);
+    const ofRegion = region === null ? null : partitionOfRegion(region.value);
+    if (partition === null || region === null || ofRegion === null || ofRegion === partition) return [];
+    const source = region.from === "namespace" ? "the default region of the namespace," : "that of the controllers,";
+    const message = `region ${quote(region.value)}, ${source} is in partition ${quote(ofRegion)}, `
+      + `but the role is in partition ${quote(partition)}`;
+    const fix = `set ${REGION_ANNOTATION} to a region of the role's partition, or correct the default region`;
+    return [{ path: ["metadata"], message, fix }];
+  },
+};
+
+/** Returns the region that the resource does not set itself; null if no check of resources judges it. */
+function defaultRegionOf({ inventory, resource, resolution: { via }, settings }: ResourceChange): Region | null {
+  const region = desiredRegion(inventory, resource, settings);
+  if (region === null || region.from === "resource") return null;
+  return region.from === "controller" && via === "selector" ? null : region;
+}
+
+/**
+ * Returns the partition that the status records for the region, or null. The names of regions do not tell the partition
+ * of a region that is newer than this release. Controllers record it since ACK runtime v0.59.0.
+ */
+function recordedPartition(object: JsonObject, region: string): string | null {
+  const metadata = valueAt(object, ["status", "ackResourceMetadata"]);
+  const partition = stringAt(metadata, "partition") ?? "";
+  return partition === "" || stringAt(metadata, "region") !== region ? null : partition;
+}
+
+export const ACK_11 = checkOf({
+  id: "ACK-11",
+  severity: "deny",
+  reason: "Controllers treat every policy except delete as retain. "
+    + "With a misspelled policy, the AWS resource remains and continues to cost money.",
+  fix: "set the deletion policy to delete or retain, in lower case",
+  example: `metadata: {annotations: {${DELETION_POLICY_ANNOTATION}: Delete}}`,
+  at: [annotationPath(DELETION_POLICY_ANNOTATION)],
+  type: DELETION_POLICY,
+  says: (value, fault) => `${value} ${fault}`,
+  policySays: "the value is neither delete nor retain",
+});
+
+export const ACK_13 = checkOf({
+  id: "ACK-13",
+  severity: "warn",
+  reason: "Controllers treat every value of the annotations adopted and read-only except true (in upper or lower case) "
+    + "as false, even yes and 1.",
+  fix: 'set "true" or "false"',
+  example: `metadata: {annotations: {${READ_ONLY_ANNOTATION}: 'yes'}}`,
+  at: [annotationPath(ADOPTED_ANNOTATION), annotationPath(READ_ONLY_ANNOTATION)],
+  type: TRUE_OR_FALSE,
+  says: (value, fault) => `${value} ${fault}, so controllers treat it as false`,
+  policySays: 'the value is neither "true" nor "false"',
+});
+
+function hasAnnotations({ resource }: ResourceChange): boolean {
+  return resource.annotations.size > 0;
+}
+
+export const ACK_15: QuickCheck<ResourceChange> = {
+  id: "ACK-15",
+  severity: "warn",
+  reason: "Controllers ignore unknown annotations, so a misspelled annotation has no effect. Controllers read some "
+    + "annotations, such as services.k8s.aws/owner-account-id, only on namespaces.",
+  fix: "remove the annotation",
+  example: "metadata: {annotations: {services.k8s.aws/deletion-polcy: retain}}",
+  when: hasAnnotations,
+  *find({ resource, settings }): Iterable<Fault> {
+    for (const key of resource.annotations.keys()) {
+      const path = annotationPath(key);
+      if (NAMESPACE_ANNOTATIONS.has(key) || isServiceDeletionPolicy(key)) {
+        const message = "controllers read this annotation on namespaces only, and ignore it on a resource";
+        yield { path, message, fix: "move the annotation to the namespace, or remove it" };
+      } else yield* unknownAnnotation(key, RESOURCE_ANNOTATIONS, settings);
+    }
+  },
+};
+
+/** The names of annotations in proposals for ACK, and those that controllers read. */
+const PROPOSED: ReadonlyMap<string, string> = new Map([
+  [`${ACK_PREFIX}aws-region`, REGION_ANNOTATION], [PROPOSED_TEAM_ANNOTATION, TEAM_ANNOTATION],
+]);
+
+/**
+ * Yields a fault if the key is one of ACK that controllers do not know. `known` are those that they read. A controller
+ * may have keys of its own, such as `eks.services.k8s.aws/NAME`.
+ */
+export function* unknownAnnotation(
+  key: string, known: ReadonlySet<string>, { mode }: Pick<DecisionSettings, "mode">,
+): Iterable<Fault> {
+  const [, service] = TEAM_OF_SERVICE.exec(key) ?? [];
+  if (known.has(key) || !(key.startsWith(ACK_PREFIX) || service !== undefined)) return;
+  const fix = service === undefined ? nameFix(key, known) : known.has(TEAM_ANNOTATION) && serviceFix(service, mode);
+  const message = "controllers do not know this annotation";
+  yield { path: annotationPath(key), message, ...(fix !== false && { fix }) };
+}
+
+/** Returns the fix if the key misspells an annotation that controllers read, or else false. */
+function nameFix(key: string, known: ReadonlySet<string>): string | false {
+  const meant = PROPOSED.get(key) ?? closestName(key, known);
+  return meant !== null && known.has(meant) && `set ${meant} if you meant that, or remove the annotation`;
+}
+
+/** Matches the annotation that a proposal for CARM has for the team of one service. */
+const TEAM_OF_SERVICE = new RegExp(`^(.*)\\.${TEAM_ANNOTATION.replaceAll(".", "\\.")}$`);
+
+/** Returns how to choose a role for one service. The annotation `team-id` would choose it for all services. */
+function serviceFix(service: string, mode: DecisionSettings["mode"]): string {
+  return mode === "carm"
+    ? `remove the annotation, and add the key ${printable(service)}.ID to the CARM map, where ID is the account or `
+      + "team of the namespace (--service-level-carm)"
+    : `remove the annotation, and name the group ${printable(service)}.${SELECTOR_GROUP} in an IAMRoleSelector`;
+}
+
+/** Compares only the names after the prefix, because the long common prefix would make all keys similar. */
+function closestName(key: string, known: ReadonlySet<string>): string | null {
+  const name = closest(key.slice(ACK_PREFIX.length), Array.from(known, (one) => one.slice(ACK_PREFIX.length)));
+  return name === null ? null : ACK_PREFIX + name;
+}
+
+/** Matches one field path in the annotation `ignore-field-drift`. A path cannot contain list positions or quotes. */
+const SPEC_PATH = /^spec(\.[A-Za-z0-9_-]+)+$/;
+
+export const ACK_20: QuickCheck<ResourceChange> = {
+  id: "ACK-20",
+  severity: "warn",
+  reason:
+    "With the feature gate IgnoreFieldDrift, an invalid path has no effect or stops the reconciliation. If the "
+    + "feature gate is disabled, the annotation has no effect.",
+  fix: "write the paths of spec fields, separated by commas: spec.tags, spec.scaling.size",
+  example: `metadata: {annotations: {${IGNORE_FIELD_DRIFT_ANNOTATION}: 'spec.tags[0], tags'}}`,
+  find: ({ resource }) => {
+    const paths = resource.annotations.get(IGNORE_FIELD_DRIFT_ANNOTATION);
+    return paths === undefined ? [] : specPathFaults(paths.split(","));
+  },
+};
+
+function* specPathFaults(listed: readonly string[]): Iterable<Fault> {
+  const limit = LIMITS.listedEntries.value;
+  if (listed.length > limit) {
+    const message = `${listed.length} paths exceed the limit of ${limit}`;
+    yield { path: annotationPath(IGNORE_FIELD_DRIFT_ANNOTATION), message };
+  }
+  for (const path of listed.slice(0, limit).map((one) => one.trim())) {
+    if (path === "" || SPEC_PATH.test(path)) continue;
+    const message = `${quote(path)} is not the path of a spec field`;
+    yield { path: annotationPath(IGNORE_FIELD_DRIFT_ANNOTATION), message };
+  }
+}
+
+// Source: aws-controllers-k8s/runtime pkg/runtime/util.go, NeedAdoption and GetAdoptionPolicy.
+export const ADOPT = "adopt";
+export const POLICIES = [ADOPT, "adopt-or-create"] as const;
+const POLICY_PATH = annotationPath(ADOPTION_POLICY_ANNOTATION);
+const FIELDS_PATH = annotationPath(ADOPTION_FIELDS_ANNOTATION);
+const FIELDS_FIX = `set a JSON object of strings that identifies the AWS resource, such as '{"name": "my-bucket"}'`;
+
+export const ACK_12: QuickCheck<ResourceChange> = {
+  id: "ACK-12",
+  severity: "deny",
+  reason: "The API server accepts an invalid adoption policy and invalid adoption fields. "
+    + "The controller then sets a terminal error on the resource.",
+  fix: `set the adoption policy to ${POLICIES.join(" or ")}`,
+  example: `metadata: {annotations: {${ADOPTION_POLICY_ANNOTATION}: adopt-only}}`,
+  when: hasAnnotations,
+  *find({ resource: { annotations } }): Iterable<Fault> {
+    const policy = annotations.get(ADOPTION_POLICY_ANNOTATION);
+    const fields = annotations.get(ADOPTION_FIELDS_ANNOTATION);
+    if (policy !== undefined && !isPolicy(policy)) {
+      yield { path: POLICY_PATH, message: `${quote(policy)} is not an adoption policy`, ...suggestedPolicy(policy) };
+    }
+    if (policy === ADOPT && (fields ?? "") === "") {
+      const message = "the adoption policy adopt requires the fields that identify the AWS resource";
+      yield { path: FIELDS_PATH, message, fix: FIELDS_FIX };
+    } else if (fields !== undefined && fields !== "") yield* fieldsFaults(fields);
+  },
+};
+
+function isPolicy(text: string): boolean {
+  return POLICIES.some((policy) => policy === text);
+}
+
+function suggestedPolicy(policy: string): { readonly fix?: string } {
+  const known = policy === "adopt-only" ? "adopt" : closest(policy, POLICIES);
+  return known === null ? {} : { fix: `set ${known} if you meant that; the policies are ${POLICIES.join(" and ")}` };
+}
+
+function* fieldsFaults(text: string): Iterable<Fault> {
+  const fields = parseFields(text);
+  if (fields === null) yield { path: FIELDS_PATH, message: `${quote(text)} is not a JSON object`, fix: FIELDS_FIX };
+  else {
+    for (const [key, value] of Object.entries(fields)) {
+      if (typeof value === "string") continue;
+      yield { path: FIELDS_PATH, message: `the value of ${quote(key)} is not a string`, fix: FIELDS_FIX };
+    }
+  }
+}
+
+function parseFields(text: string): JsonObject | null {
+  const value = parseJSON(text);
+  return isJsonObject(value) ? value : null;
+}
+
+export const ACK_17: QuickCheck<ResourceChange> = {
+  id: "ACK-17",
+  severity: "deny",
+  waivable: true,
+  reason: "A controller cannot adopt an AWS resource if the role is in a different account. "
+    + "With adopt-or-create, the controller creates a second resource in the account of the role.",
+  fix: "change the namespace or the labels of the resource, "
+    + "so that its selector has a role in the account of the AWS resource",
+  example: `metadata: {annotations: {${ADOPTION_POLICY_ANNOTATION}: adopt, `
+    + `${ADOPTION_FIELDS_ANNOTATION}: '{"arn": "arn:aws:sqs:eu-west-1:444455556666:jobs"}'}} `
+    + "# while the role is in account 111122223333",
+  requires: RESOLUTION,
+  when: ({ resource }) => resource.annotations.has(ADOPTION_POLICY_ANNOTATION),
+  *find({ resource: { annotations }, resolution: { accountID } }): Iterable<Fault> {
+    if (accountID === null) return;
+    const arn = stringAt(parseFields(annotations.get(ADOPTION_FIELDS_ANNOTATION) ?? ""), "arn");
+    const owner = arn === null ? null : accountOfARN(arn);
+    if (arn === null || owner === null || owner === accountID) return;
+    const message = `${quote(arn)} is in account ${quote(owner)}, but the role is in account ${quote(accountID)}`;
+    yield { path: FIELDS_PATH, message };
+  },
+};

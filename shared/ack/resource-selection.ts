@@ -1,0 +1,255 @@
+import {
+  IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION, SELECTOR_REQUIRED_ANNOTATION, USE_SELECTOR_ANNOTATION,
+} from "../core/annotation-keys.ts";
+import {
+  conflictSentence, DEFAULT_ROLE, describeRole, selectingSelectors, usedSelectors,
+} from "./selection.ts";
+import type { Fault, QuickCheck } from "../core/check.ts";
+import { ownRolePermission, REQUIRED, requirementOf } from "./namespace-values.ts";
+import {
+  refusedFix, RESOLUTION, resolutionClause, type ResolvedResource, type ResourceChange,
+} from "./resource-change.ts";
+import { choiceFor, isSameLabels, type RoleCause, roleCause } from "../core/role-inputs.ts";
+import { usedSelector, useFix, useRule } from "../core/use-rights.ts";
+import type { AccessByName } from "../core/context.ts";
+import { readsResourceLabels } from "../core/effective-selector.ts";
+import { isPinned } from "../core/ack-resource.ts";
+import { listOf, quote } from "../formats/text.ts";
+import type { Resolution } from "./resolve.ts";
+
+const METADATA = ["metadata"] as const;
+const CHOOSE_ACCOUNT = `annotate the namespace with ${OWNER_ACCOUNT_ANNOTATION}`;
+const RESTRICT = "restrict or delete selectors until only one selects the resource";
+
+export const ACK_03: QuickCheck<ResourceChange> = {
+  id: "ACK-03",
+  severity: "warn",
+  waivable: true,
+  reason:
+    "Controllers do not reconcile a resource that several selectors select, or for which the CARM maps have no "
+    + "role. No condition on the resource reports a conflict of selectors.",
+  fix: `${RESTRICT}, or change the labels of the resource`,
+  example: "a Bucket in a namespace that two IAMRoleSelectors name",
+  requires: RESOLUTION,
+  inAudit: { severity: "deny", waivable: false },
+  when: ({ resolution: { outcome } }) => outcome === "conflict" || outcome === "refused",
+  find: noRoleFaults,
+};
+
+function* noRoleFaults({ resolution, inventory }: ResourceChange): Iterable<Fault> {
+  const { outcome, selectors } = resolution;
+  if (outcome === "conflict") {
+    const message = `${conflictSentence(selectors.map(({ name }) => name))}; controllers do not reconcile the resource`;
+    yield { path: METADATA, message, section: "conflicts", ...conflictFix(resolution, inventory) };
+  } else if (outcome === "refused") {
+    yield { path: METADATA, message: resolutionClause(resolution), section: "refused", fix: refusedFix(resolution) };
+  }
+}
+
+/** Labels change nothing if no selector reads them. */
+function conflictFix(
+  { selectors }: Resolution, { runtime, selectors: all }: ResourceChange["inventory"],
+): Pick<Fault, "fix"> {
+  if (runtime === "extended") return { fix: `${RESTRICT}, or name one in ${USE_SELECTOR_ANNOTATION}` };
+  return selectors.some(({ name }) => readsResourceLabels(all.get(name))) ? {} : { fix: RESTRICT };
+}
+
+export const ACK_05: QuickCheck<ResourceChange> = {
+  id: "ACK-05",
+  severity: "warn",
+  reason: "If no selector selects a resource, or in mode `carm` its namespace chooses no role, controllers create it "
+    + "in their own account with their own role.",
+  fix: "label the resource or its namespace so that a selector matches, unless the controller's account is intended",
+  fixInCARM: `${CHOOSE_ACCOUNT}, unless the controller's account is intended`,
+  example: "a Bucket in a namespace that no IAMRoleSelector selects",
+  requires: RESOLUTION,
+  section: "onDefault",
+  when: (change) => usesDefaultRole(change) && !requiresSelector(change),
+  *find(change): Iterable<Fault> {
+    const permission = ownRolePermission("ACK-05", change, change.resource.namespace);
+    const isIgnored = change.settings.mode === "carm" && IGNORED_NAMESPACES.has(change.resource.namespace);
+    const move = { fix: "move the resource to another namespace, unless the controller's account is intended" };
+    yield { path: METADATA, message: resolutionClause(change.resolution), ...permission, ...(isIgnored && move) };
+  },
+};
+
+export const ACK_05B: QuickCheck<ResourceChange> = {
+  id: "ACK-05b",
+  severity: "deny",
+  reason: `The namespace annotation \`${SELECTOR_REQUIRED_ANNOTATION}: "true"\` `
+    + "requires a selector, or a role of the CARM maps, for every resource. No resource of the namespace may use the "
+    + "controller's own account.",
+  fix: "label the resource to match a selector, or create a selector that selects the resource",
+  fixInCARM: CHOOSE_ACCOUNT,
+  example: `metadata: {name: team-a, annotations: {${SELECTOR_REQUIRED_ANNOTATION}: "true"}} `
+    + "# the Namespace of a Bucket that no IAMRoleSelector selects",
+  requires: RESOLUTION,
+  section: "onDefault",
+  when: (change) => usesDefaultRole(change) && requiresSelector(change),
+  *find(change): Iterable<Fault> {
+    const { resource: { namespace }, settings: { mode } } = change;
+    const required = mode === "carm" ? "a role of the CARM maps" : "a selector";
+    const message = `namespace ${namespace} requires ${required}, but the resource would use the controller's own role`;
+    yield { path: METADATA, message };
+  },
+};
+
+function usesDefaultRole({ resolution }: ResourceChange): boolean {
+  return resolution.outcome === "default";
+}
+
+function requiresSelector({ inventory, resource }: ResourceChange): boolean {
+  return requirementOf(inventory, resource.namespace) === REQUIRED;
+}
+
+export const ACK_09: QuickCheck<ResourceChange> = {
+  id: "ACK-09",
+  severity: "off",
+  reason: "Anyone who can write a resource can make the controller act with the role of the resource's selector. "
+    + "If this check is on, a requester who creates, changes or deletes a resource needs the verb `use` on each "
+    + "selector that selects the resource before or after the change. If the annotation "
+    + `\`${USE_SELECTOR_ANNOTATION}\` picks one of them (\`--runtime extended\`), only that selector counts. `
+    + `For a resource that no selector selects, the requester needs the verb on the name \`${DEFAULT_ROLE}\`, `
+    + "which stands for the controllers' own role. "
+    + "The controllers in `--controller-users` do not need the verb.",
+  fix: `create a Role in the namespace of the resource, or a ClusterRole, with the rule ${useRule(usedSelector(""))}, `
+    + "and a RoleBinding in that namespace that grants it to the requester",
+  example: "a Bucket created by a user without the verb use on the IAMRoleSelector that selects it",
+  requires: [...RESOLUTION, "access reviews"],
+  on: ["CREATE", "UPDATE", "DELETE"],
+  ofChange: true, // the webhook does not know who wrote the stored object
+  *find(change): Iterable<Fault> {
+    const { access, resource: { namespace } } = change;
+    for (const [name, state] of selectorUses(change)) {
+      const answer = access?.get(name) ?? "unknown";
+      const selector = `${describeRole(name)}, which ${clauseOf(name, state)}`;
+      if (answer === "denied") {
+        const fix = useFix(usedSelector(name), namespace);
+        yield { path: METADATA, message: `the requester may not use ${selector}`, fix };
+      }
+      if (answer === "unknown") {
+        const message = `the webhook could not verify that the requester may use ${selector}`;
+        yield { path: METADATA, message, fix: "retry in a moment; the webhook log shows why the access review failed" };
+      }
+    }
+  },
+};
+
+type State = "before" | "after";
+
+function clauseOf(name: string, state: State): string {
+  if (name === DEFAULT_ROLE) return state === "after" ? "the resource uses" : "the resource used";
+  return state === "after" ? "selects the resource" : "selected the resource";
+}
+
+/** Maps the name of each selector that the resource uses before or after the change to the last of these states. */
+function selectorUses(change: ResourceChange): ReadonlyMap<string, State> {
+  const { inventory, resource, settings, stored } = change;
+  if (settings.mode === "carm") return new Map();
+  const after = usedSelectors(inventory, resource).map((name) => [name, "after"] as const);
+  const before = stored === null ? [] : usedSelectors(inventory, stored.resource);
+  return new Map([...before.map((name) => [name, "before"] as const), ...after]);
+}
+
+export const ACK_06: QuickCheck<ResourceChange> = {
+  id: "ACK-06",
+  severity: "deny",
+  reason:
+    "Anyone who can label or annotate a resource could otherwise choose the role that manages it. The check also "
+    + "denies an update after which no role resolves, if a second update could then move the resource to another "
+    + "role.",
+  fix: "keep the labels that selectors match, or ask the owner of the selectors to move the resource",
+  example: "a Bucket whose label changes from tier: silver to tier: gold, with an IAMRoleSelector for each label",
+  requires: RESOLUTION,
+  on: ["UPDATE"],
+  ofChange: true,
+  find: (change) => (
+    change.stored === null || change.settings.mode === "carm" ? [] : movedFaults(change, change.stored)
+  ),
+};
+
+function* movedFaults(change: ResourceChange, stored: ResolvedResource): Iterable<Fault> {
+  const { access, resolution } = change;
+  const cause = causeOf(change, stored);
+  const message = cause === null ? null : messageOf(change, stored, cause);
+  if (cause === null || message === null || isAllowed(resolution, access)) return;
+  const [selector] = resolution.selectors;
+  const other = selector === undefined || access === null
+    ? "ask the owner of the selectors to move the resource"
+    : `ask an administrator for the verb use on IAMRoleSelector ${selector.name}`;
+  yield { path: cause.path, message, fix: `keep ${cause.inputs}, or ${other}` };
+}
+
+/** Whether the requester may use the selector that the resource would use. */
+function isAllowed({ outcome, selectors: [selector] }: Resolution, access: AccessByName | null): boolean {
+  return outcome === "selected" && selector !== undefined && access?.get(selector.name) === "allowed";
+}
+
+function causeOf(change: ResourceChange, stored: ResolvedResource): RoleCause | null {
+  return roleCause(!isSameLabels(stored.resource.labels, change.resource.labels), isRechosen(change, stored));
+}
+
+/** Whether the annotation `use-selector` names another selector after the change than before the change. */
+function isRechosen(change: ResourceChange, stored: ResolvedResource): boolean {
+  return choiceFor(change, stored.resource)?.name !== choiceFor(change, change.resource)?.name;
+}
+
+/** Returns a message if the change moves the resource to another role, or could be the first step of such a move. */
+function messageOf(change: ResourceChange, stored: ResolvedResource, { subject }: RoleCause): string | null {
+  const { resolution } = change;
+  const before = rolesOf(change, stored);
+  const after = roleOf(resolution);
+  if (after === null) return isPinned(stored.resource) ? lossOf(change, stored, before, subject) : null;
+  if (before.every((role) => role === after)) return null;
+  const from = roleText(stored.resolution, stored.resolution.roleARN ?? "");
+  return `${subject} move the resource from ${from} to ${roleText(resolution, after)}`;
+}
+
+/**
+ * Returns a message if no role resolves after the change, so that a later change could move the resource to another
+ * role. This is possible if no remaining selector has the previous role, or if the changed annotation `use-selector`
+ * names a selector that may select the resource later.
+ */
+function lossOf(
+  change: ResourceChange, stored: ResolvedResource, before: readonly string[], subject: string,
+): string | null {
+  const { resolution } = change;
+  if (resolution.outcome === "refused" && isRechosen(change, stored)) {
+    return `${subject} leave the resource without a role: ${resolutionClause(resolution)}`;
+  }
+  const remaining = new Set(rolesOf(change, change));
+  const lost = before.find((role) => !remaining.has(role));
+  if (lost === undefined) return null;
+  const role = lost === "" ? "the controller's own role" : `the role ${quote(lost)}`;
+  return `${subject} leave the resource without a role and without a selector for ${role}, which may manage the `
+    + "resource";
+}
+
+/**
+ * Returns the ARN of the resolved role. Returns "" if the controller's own role applies and its ARN is unknown, and
+ * null if no role resolves.
+ */
+function roleOf({ outcome, roleARN }: Resolution): string | null {
+  return outcome === "selected" || outcome === "default" ? (roleARN ?? "") : null;
+}
+
+/**
+ * Returns the roles that may manage the resource. If no role resolves for a pinned resource, returns the roles of all
+ * selectors that select the resource or, if no selector selects it, the controller's own role. ACK-03 only warns about
+ * a new conflict, so ACK-06 uses these roles to prevent a change of the role in two steps.
+ */
+function rolesOf(
+  { inventory, settings, stored }: ResourceChange, { resource, resolution }: ResolvedResource,
+): readonly string[] {
+  const role = roleOf(resolution);
+  if (role !== null) return [role];
+  if (stored === null || !isPinned(stored.resource)) return [];
+  const selecting = selectingSelectors(inventory, resource);
+  return selecting.length === 0 ? [settings.controllerRole ?? ""] : selecting.map(({ roleARN }) => roleARN);
+}
+
+function roleText({ outcome, selectors }: Resolution, role: string): string {
+  if (outcome === "conflict") return `a conflict between ${listOf(selectors.map(({ name }) => name))}`;
+  if (outcome === "refused") return "no role";
+  return outcome === "default" ? "the controller's own role" : `the role ${quote(role)}`;
+}

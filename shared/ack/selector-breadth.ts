@@ -1,0 +1,121 @@
+import { annotationPath, type FieldPath } from "../formats/json.ts";
+import type { LabelSelectorSpec } from "../formats/label-selector.ts";
+import type { SelectorSpec } from "./iamroleselector.ts";
+import type { Fault, SelectorCheck } from "../core/check.ts";
+import { SELECTOR_ANNOTATIONS } from "../core/annotation-keys.ts";
+import { annotationAt } from "../formats/object-meta.ts";
+import { type Limit, LIMITS } from "../core/limits.ts";
+
+/** A field that can restrict a selector. */
+interface Restriction {
+  readonly path: FieldPath;
+  readonly isSet: (spec: SelectorSpec) => boolean;
+  /** Whether the field is empty. An empty field matches everything. */
+  readonly isEmpty: (spec: SelectorSpec) => boolean;
+}
+
+const RESTRICTIONS: readonly Restriction[] = [
+  {
+    path: ["spec", "namespaceSelector"],
+    isSet: ({ namespaceSelector }) => namespaceSelector !== null,
+    isEmpty: ({ namespaceSelector }) => namespaceSelector === null
+      || (namespaceSelector.names.length === 0 && isEmptyLabelSelector(namespaceSelector.labelSelector)),
+  },
+  {
+    path: ["spec", "resourceTypeSelector"],
+    isSet: ({ resourceTypeSelector }) => resourceTypeSelector !== null,
+    isEmpty: ({ resourceTypeSelector }) => resourceTypeSelector === null || resourceTypeSelector.length === 0,
+  },
+  {
+    path: ["spec", "resourceLabelSelector"],
+    isSet: ({ resourceLabelSelector }) => resourceLabelSelector !== null,
+    isEmpty: ({ resourceLabelSelector }) => isEmptyLabelSelector(resourceLabelSelector),
+  },
+];
+
+/**
+ * A label selector that has `matchExpressions` is not empty here, even if controllers drop the expressions: IRS-35
+ * reports such expressions.
+ */
+function isEmptyLabelSelector(selector: LabelSelectorSpec | null): boolean {
+  return selector === null || (selector.matchLabels.size === 0 && selector.matchExpressions.length === 0);
+}
+
+export const IRS_15: SelectorCheck = {
+  id: "IRS-15",
+  severity: "deny",
+  waivable: true,
+  reason: "A selector that has no restriction moves every resource of every namespace into one account. "
+    + "A common cause is that the API server pruned a field of the selector. The check only warns about an empty field "
+    + "beside another restriction: it matches everything, which is rarely intended.",
+  fix: "restrict the selector with namespaceSelector, resourceTypeSelector or resourceLabelSelector",
+  example: "spec: {arn: 'arn:aws:iam::111122223333:role/everything'}",
+  find({ spec }): readonly Fault[] {
+    const empty = RESTRICTIONS.filter(({ isEmpty }) => isEmpty(spec));
+    if (empty.length === RESTRICTIONS.length) {
+      return [{ path: ["spec"], message: "the selector selects every resource in every namespace" }];
+    }
+    const message = "the field is empty, so it matches everything";
+    return empty.filter(({ isSet }) => isSet(spec))
+      .map(({ path }) => ({ path, message, fix: "set or remove the field", severity: "warn" }));
+  },
+};
+
+export const IRS_48: SelectorCheck = {
+  id: "IRS-48",
+  severity: "deny",
+  fixed: true,
+  reason: "A very large selector delays the webhook, the sidecars and the controllers. No other check runs on such a "
+    + "selector, and the sidecar does not grant its role.",
+  fix: "split the selector into several selectors, or select by label instead of by name",
+  example: "spec: {namespaceSelector: {names: [team-0001, team-0002]}} # and so on, up to team-1001",
+  ofChange: true,
+  *find({ object, spec, excess }): Iterable<Fault> {
+    if (excess !== null) {
+      yield { ...excess };
+      return;
+    }
+    for (const { path, limit, sizeOf } of SIZES) {
+      const size = sizeOf(spec);
+      if (size > limit.value) yield { path, message: tooMany(size, limit) };
+    }
+    const limit = LIMITS.annotationCharacters;
+    for (const key of SELECTOR_ANNOTATIONS) {
+      const { length } = annotationAt(object, key) ?? "";
+      if (length > limit.value) yield { path: annotationPath(key), message: tooMany(length, limit) };
+    }
+  },
+};
+
+function tooMany(size: number, { value, unit }: Limit): string {
+  return `${size} ${unit} exceed the limit of ${value}`;
+}
+
+interface Size {
+  readonly path: FieldPath;
+  readonly limit: Limit;
+  readonly sizeOf: (spec: SelectorSpec) => number;
+}
+
+const SIZES: readonly Size[] = [
+  {
+    path: ["spec", "namespaceSelector", "names"], limit: LIMITS.selectorNamespaces,
+    sizeOf: ({ namespaceSelector }) => namespaceSelector?.names.length ?? 0,
+  },
+  {
+    path: ["spec", "resourceTypeSelector"], limit: LIMITS.selectorTypes,
+    sizeOf: ({ resourceTypeSelector }) => resourceTypeSelector?.length ?? 0,
+  },
+  ...labelSizes(["spec", "namespaceSelector", "labelSelector"], (spec) => spec.namespaceSelector?.labelSelector),
+  ...labelSizes(["spec", "resourceLabelSelector"], (spec) => spec.resourceLabelSelector),
+];
+
+function labelSizes(
+  path: FieldPath, selectorOf: (spec: SelectorSpec) => LabelSelectorSpec | null | undefined,
+): readonly Size[] {
+  const limit = LIMITS.selectorLabels;
+  return [
+    { path: [...path, "matchLabels"], limit, sizeOf: (spec) => selectorOf(spec)?.matchLabels.size ?? 0 },
+    { path: [...path, "matchExpressions"], limit, sizeOf: (spec) => selectorOf(spec)?.matchExpressions.length ?? 0 },
+  ];
+}

@@ -1,0 +1,114 @@
+import type { Origin, Runtime } from "../core/context.ts";
+import type { FieldPath } from "../formats/json.ts";
+import { isACKGroup, nearestGroups } from "../core/ack-groups.ts";
+import { quote } from "../formats/text.ts";
+import type { SelectorSpec, TypeEntrySpec } from "./iamroleselector.ts";
+import { effectiveEntry, readsAPIVersion, rewrittenEntry, type TypeEntry } from "../core/resource-types.ts";
+import type { Fault, SelectorCheck } from "../core/check.ts";
+
+const PATH = ["spec", "resourceTypeSelector"] as const;
+
+export const IRS_12: SelectorCheck = {
+  id: "IRS-12",
+  severity: "deny",
+  reason: "Controllers drop a selector that has an empty or repeated entry. Controllers do not read apiVersion.",
+  fix: "list each entry once, and set at least one of group (such as s3.services.k8s.aws), version and kind",
+  example: "spec: {resourceTypeSelector: [{group: '', version: '', kind: ''}]}",
+  when: hasTypes,
+  *find(subject): Iterable<Fault> {
+    const seen = new Set<string>();
+    for (const [i, entry] of typesOf(subject).entries()) {
+      const path: FieldPath = [...PATH, i];
+      const apiVersionFault = apiVersionFaultOf(entry, [...path, "apiVersion"], readsAPIVersion(subject));
+      if (apiVersionFault !== null) {
+        yield { ...apiVersionFault, dropsSelector: true };
+        continue;
+      }
+      const effective = effectiveEntry(entry, subject);
+      const key = keyOf(effective);
+      if (key === EMPTY_KEY) {
+        const fix = "set at least one of group (such as s3.services.k8s.aws), version and kind";
+        yield { path, message: "the entry is empty: it has no group, version or kind", fix, dropsSelector: true };
+      } else if (seen.has(key)) {
+        const message = `the entry ${formatEntry(effective)} is already listed`;
+        yield { path, message, fix: "remove this entry", dropsSelector: true };
+      }
+      seen.add(key);
+    }
+  },
+};
+
+function apiVersionFaultOf(entry: TypeEntrySpec, path: FieldPath, isRead: boolean): Fault | null {
+  if (entry.apiVersion === null) return null;
+  if (entry.group !== "" || entry.version !== "") {
+    const message = "the entry sets apiVersion and also group or version, which have the same meaning";
+    return { path, message, fix: "remove apiVersion, and set group and version" };
+  }
+  const rewritten = rewrittenEntry(entry);
+  if (rewritten === null) {
+    const fix = "set apiVersion to GROUP/VERSION, such as s3.services.k8s.aws/v1alpha1, "
+      + "or set only group to select every version";
+    return { path, message: `${quote(entry.apiVersion)} is not GROUP/VERSION`, fix };
+  }
+  if (isRead) return null;
+  const fix = `replace apiVersion with group: ${rewritten.group} and version: ${rewritten.version}, `
+    + "or let the webhook rewrite the entry (/mutate/iamroleselectors)";
+  return { path, message: "controllers do not read apiVersion, and the webhook did not replace it", fix };
+}
+
+/** Returns the entry as text for a message. */
+function formatEntry({ group, version, kind }: TypeEntry): string {
+  return `{group: ${quote(group)}, version: ${quote(version)}, kind: ${quote(kind)}}`;
+}
+
+const EMPTY_KEY = "//";
+
+function keyOf({ group, version, kind }: TypeEntry): string {
+  return `${group}/${version}/${kind}`;
+}
+
+interface Context {
+  readonly spec: SelectorSpec;
+  readonly origin: Origin;
+  readonly runtime: Runtime;
+}
+
+function typesOf({ spec }: Pick<Context, "spec">): readonly TypeEntrySpec[] {
+  return spec.resourceTypeSelector ?? NONE;
+}
+
+const NONE: readonly never[] = [];
+
+/** Whether the selector lists types. */
+export function hasTypes(subject: Pick<Context, "spec">): boolean {
+  return typesOf(subject).length > 0;
+}
+
+/** Returns each entry that is not empty and that controllers read. */
+export function typeEntries({ spec, origin, runtime }: Context): (readonly [path: FieldPath, entry: TypeEntry])[] {
+  const context = { origin, runtime };
+  return typesOf({ spec }).flatMap((entry, i) => {
+    const effective = effectiveEntry(entry, context);
+    const isRead = entry.apiVersion === null || effective !== entry;
+    return isRead && keyOf(effective) !== EMPTY_KEY ? [[[...PATH, i], effective] as const] : [];
+  });
+}
+
+export const IRS_13B: SelectorCheck = {
+  id: "IRS-13b",
+  severity: "deny",
+  waivable: true,
+  reason: "ACK manages only kinds whose group ends in .services.k8s.aws, "
+    + "so an entry for another group selects nothing.",
+  fix: "use the group of an ACK controller, such as s3.services.k8s.aws",
+  example: "spec: {resourceTypeSelector: [{group: s3.aws.upbound.io}]}",
+  when: hasTypes,
+  *find(subject): Iterable<Fault> {
+    for (const [path, { group }] of typeEntries(subject)) {
+      if (group === "" || isACKGroup(group)) continue;
+      const message = `${quote(group)} is not an ACK group: it does not end in .services.k8s.aws`;
+      const [meant] = nearestGroups(group);
+      yield { path: [...path, "group"], message, ...(meant !== undefined && { fix: `write ${meant}` }) };
+    }
+  },
+};

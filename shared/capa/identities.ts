@@ -1,0 +1,75 @@
+import type { Runtime } from "../core/context.ts";
+import { type Identity, identityKey, type IdentityReference, readIdentity, referenceKey } from "./identity.ts";
+import { ROLE_IDENTITY, STATIC_IDENTITY } from "../core/capa-kinds.ts";
+import type { JsonObject } from "../formats/json.ts";
+import type { ObjectID } from "../formats/object-meta.ts";
+import { SetIndex } from "../core/set-index.ts";
+
+/** The CAPA identities of an inventory, indexed by name, source and Secret. */
+export class IdentityStore {
+  readonly #runtime: Runtime;
+  readonly #onChange: (identity: Identity) => void;
+  readonly #byKey = new Map<string, Identity>();
+  readonly #bySource = new SetIndex<Identity>();
+  readonly #bySecret = new SetIndex<Identity>();
+
+  /** `onChange` receives each identity after it was stored or removed. */
+  constructor({ runtime }: { readonly runtime: Runtime }, onChange: (identity: Identity) => void) {
+    this.#runtime = runtime;
+    this.#onChange = onChange;
+  }
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  put(object: JsonObject): void {
+    const identity = readIdentity(object, this.#runtime);
+    if (identity === null || identity.name === "") return;
+    this.#delete(this.get(identity, identity.namespace));
+    this.#byKey.set(identityKey(identity), identity);
+    this.#index("add", identity);
+    this.#onChange(identity);
+  }
+
+  remove({ kind, name, namespace }: Omit<ObjectID, "group">): void {
+    const identity = this.get({ kind, name }, namespace);
+    this.#delete(identity);
+    if (identity !== null) this.#onChange(identity);
+  }
+
+  #delete(identity: Identity | null): void {
+    if (identity === null) return;
+    this.#byKey.delete(identityKey(identity));
+    this.#index("delete", identity);
+  }
+
+  #index(method: "add" | "delete", identity: Identity): void {
+    if (identity.kind === ROLE_IDENTITY && identity.source !== null) {
+      this.#bySource[method](referenceKey(identity.source, ""), identity);
+    }
+    if (identity.kind === STATIC_IDENTITY) this.#bySecret[method](identity.secretName ?? "", identity);
+  }
+
+  /**
+   * Returns the identity to which an object in the namespace refers, or null if the identity does not exist. Only an
+   * AWSServiceAccountIdentity is looked up in the namespace.
+   */
+  get(reference: IdentityReference, namespace: string): Identity | null {
+    return this.#byKey.get(referenceKey(reference, namespace)) ?? null;
+  }
+
+  /** Returns the role identities whose `sourceIdentityRef` names the identity. */
+  withSource(reference: IdentityReference): ReadonlySet<Identity> {
+    return this.#bySource.get(referenceKey(reference, ""));
+  }
+
+  /** Returns the static identities that read the Secret. */
+  withSecret(name: string): ReadonlySet<Identity> {
+    return this.#bySecret.get(name);
+  }
+
+  all(): Iterable<Identity> {
+    return this.#byKey.values();
+  }
+}

@@ -1,0 +1,195 @@
+import { FIELD_TYPES, type FieldType, hasType } from "./identity.ts";
+import { LAST_APPLIED } from "../core/annotation-keys.ts";
+import { LIMITS } from "../core/limits.ts";
+import { ALLOWED_NAMESPACES_FIELDS, SELECTOR_FIELDS } from "./allowed-namespaces.ts";
+import { CAPA_VERSION, INFRASTRUCTURE_GROUP, meantCAPAKinds, ROLE_IDENTITY } from "../core/capa-kinds.ts";
+import type { Inventory } from "../core/inventory.ts";
+import { field, type FieldPath, isJsonObject, type JsonObject, parseJSON, valueAt } from "../formats/json.ts";
+import { annotationAt, objectReference } from "../formats/object-meta.ts";
+import { describeValue } from "../core/shape.ts";
+import { closest, listOf, quote } from "../formats/text.ts";
+import type { Fault, QuickCheck } from "../core/check.ts";
+import type { IdentityChange } from "./identity-change.ts";
+
+const ALLOWED = ["spec", "allowedNamespaces"] as const;
+
+export const CI_00: QuickCheck<IdentityChange> = {
+  id: "CI-00",
+  severity: "deny",
+  reason: "The API server rejects an identity that does not match CAPA's schema, and prunes a field in the wrong case.",
+  fix: schemaFix("KIND"),
+  example: "kind: AWSClusterRoleIdentity\nspec: {allowedNamespaces: {list: test}} # a list is required: [test]",
+  *find({ object, identity: { kind }, allowed }): Iterable<Fault> {
+    const fix = schemaFix(kind.toLowerCase());
+    const types = { ...FIELD_TYPES[kind], allowedNamespaces: "object" } as const;
+    const spec = field(object, "spec") ?? {};
+    for (const fault of specFaults(spec, types)) yield { ...fault, fix };
+    for (const fault of allowedFaults(allowed)) yield { ...fault, fix };
+  },
+};
+
+function schemaFix(kind: string): string {
+  return `write the field as the schema of CAPA defines it (kubectl explain ${kind}.spec)`;
+}
+
+function* specFaults(spec: unknown, types: Readonly<Record<string, FieldType>>): Iterable<Fault> {
+  if (!isJsonObject(spec)) {
+    yield { path: ["spec"], message: `expected an object, not ${describeValue(spec)}` };
+    return;
+  }
+  yield* typeFaults(spec, types, ["spec"]);
+  const known = Object.keys(types);
+  for (const name of Object.keys(spec)) {
+    const meant = known.includes(name) ? undefined : known.find((one) => one.toLowerCase() === name.toLowerCase());
+    if (meant === undefined) continue;
+    yield { path: ["spec", name], message: `unknown field ${quote(name)}; perhaps ${meant} was meant` };
+  }
+}
+
+function* allowedFaults(allowed: unknown): Iterable<Fault> {
+  yield* typeFaults(allowed, { list: "list of strings", selector: "object" }, ALLOWED);
+  const selector = field(allowed, "selector");
+  yield* typeFaults(selector, { matchLabels: "object" }, [...ALLOWED, "selector"]);
+  const labels = field(selector, "matchLabels");
+  for (const [key, value] of isJsonObject(labels) ? Object.entries(labels) : []) {
+    if (typeof value === "string") continue;
+    const message = `expected a string, not ${describeValue(value)}`;
+    yield { path: [...ALLOWED, "selector", "matchLabels", { key }], message };
+  }
+}
+
+/** Yields the fields of a wrong type. Null is permitted, because the API server drops it. */
+function* typeFaults(object: unknown, types: Readonly<Record<string, FieldType>>, path: FieldPath): Iterable<Fault> {
+  for (const [name, type] of Object.entries(types)) {
+    const value = field(object, name) ?? null;
+    if (value === null || hasType(value, type)) continue;
+    const isMap = type === "map of strings" && isJsonObject(value);
+    const hasItems = isMap || (type === "list of strings" && Array.isArray(value));
+    const found = hasItems ? `a ${type.replace("strings", "other values")}` : describeField(name, value);
+    yield { path: [...path, name], message: `expected ${/^[io]/.test(type) ? "an" : "a"} ${type}, not ${found}` };
+  }
+}
+
+/** Does not quote an external ID, because it is confidential. */
+function describeField(name: string, value: unknown): string {
+  if (name === "externalID" && (typeof value === "number" || typeof value === "boolean")) return `a ${typeof value}`;
+  return describeValue(value);
+}
+
+export const CI_09: QuickCheck<IdentityChange> = {
+  id: "CI-09",
+  severity: "deny",
+  reason: "The API server prunes a field that the schema does not define. An allowedNamespaces without fields allows "
+    + "every namespace, and so does a selector without fields. The check only warns about other fields, such as tags "
+    + "and transitiveTags, which the schema of shipped CAPA does not define.",
+  fix: "use only list and selector in allowedNamespaces, and only matchLabels and matchExpressions in the selector",
+  example: "spec: {allowedNamespaces: {namespaces: [team-a]}} # write list: [team-a]",
+  *find(change): Iterable<Fault> {
+    const { object, allowed } = change;
+    yield* unknownFields(allowed, PRUNES);
+    // kubectl stores the applied manifest, which still contains the pruned fields.
+    const applied = field(parseJSON(annotationAt(object, LAST_APPLIED) ?? ""), "spec");
+    for (const fault of unknownFields(field(applied, "allowedNamespaces"), WAS_PRUNED)) {
+      if (valueAt(object, fault.path) === undefined) yield fault;
+    }
+    yield* lostFields(change, applied);
+  },
+};
+
+const PRUNES = "is not a field of the schema, so the API server prunes it";
+const WAS_PRUNED = "was pruned by the API server from the applied manifest";
+const TAG_FIELDS: ReadonlySet<string> = new Set(["tags", "transitiveTags"]);
+const KEEP_TAGS = "install a CustomResourceDefinition with this field and set --runtime extended, or remove the field";
+const CORRECT = "correct the name of the field, or remove it";
+
+/** Yields the fields of the spec that the schema of CAPA does not define. */
+function* lostFields(change: IdentityChange, applied: unknown): Iterable<Fault> {
+  const { object, identity: { kind }, origin, settings } = change;
+  const known = ["allowedNamespaces", ...Object.keys(FIELD_TYPES[kind])];
+  const shipped = kind === ROLE_IDENTITY ? known.filter((name) => !TAG_FIELDS.has(name)) : known;
+  const spec = field(object, "spec");
+  // CI-00 denies a field in the wrong case.
+  const lower = new Set(known.map((name) => name.toLowerCase()));
+  const pruned = origin === "cluster" ? [] : otherKeys(spec, settings.runtime === "ack" ? shipped : known)
+    .filter((name) => known.includes(name) || !lower.has(name.toLowerCase()));
+  const wasPruned = otherKeys(applied, shipped).filter((name) => field(spec, name) === undefined);
+  yield* first(pruned).map((name) => lostField(name, PRUNES, known));
+  yield* first(wasPruned).map((name) => lostField(name, WAS_PRUNED, known));
+}
+
+function otherKeys(value: unknown, known: readonly string[]): string[] {
+  return isJsonObject(value) ? Object.keys(value).filter((name) => !known.includes(name)) : [];
+}
+
+/** Returns the fields to which known names are compared, which takes time. */
+function first(names: readonly string[]): readonly string[] {
+  return names.slice(0, LIMITS.faultsPerCheck.value);
+}
+
+function lostField(name: string, effect: string, known: readonly string[]): Fault {
+  const path = ["spec", name];
+  if (TAG_FIELDS.has(name)) {
+    const message = `${quote(name)} ${effect}, and sessions have no tags`;
+    return { path, message, fix: KEEP_TAGS, severity: "warn" };
+  }
+  const meant = closest(name.slice(0, 100), known);
+  const hint = meant === null ? "" : `; perhaps ${meant} was meant`;
+  return { path, message: `${quote(name)} ${effect}${hint}`, fix: CORRECT, severity: "warn" };
+}
+
+function* unknownFields(allowed: unknown, effect: string): Iterable<Fault> {
+  yield* unknownIn(allowed, { known: ALLOWED_NAMESPACES_FIELDS, path: ALLOWED, effect });
+  yield* unknownIn(field(allowed, "selector"), { known: SELECTOR_FIELDS, path: [...ALLOWED, "selector"], effect });
+}
+
+interface KnownFields {
+  readonly known: readonly string[];
+  readonly path: FieldPath;
+  readonly effect: string;
+}
+
+function* unknownIn(value: unknown, { known, path, effect }: KnownFields): Iterable<Fault> {
+  if (!isJsonObject(value)) return;
+  for (const name of Object.keys(value)) {
+    if (known.includes(name)) continue;
+    const meant = closest(name.slice(0, 100), known);
+    const hint = meant === null ? "" : `; perhaps ${meant} was meant`;
+    yield { path: [...path, name], message: `${quote(name)} ${effect}${hint}` };
+  }
+}
+
+/** An identity, an object that refers to one, or an object whose type is similar to theirs. */
+interface CAPALike {
+  readonly object: JsonObject;
+  readonly inventory: Inventory | null;
+}
+
+const VERSIONS: readonly string[] = ["v1beta1", CAPA_VERSION];
+
+export const CI_33: QuickCheck<CAPALike> = {
+  id: "CI-33",
+  severity: "deny",
+  waivable: true,
+  reason: "The API server serves the kinds of CAPA only under their exact group, kind and version. No other check "
+    + "judges a misspelled one.",
+  fix: `write apiVersion: ${INFRASTRUCTURE_GROUP}/${CAPA_VERSION}, and a kind that CAPA defines`,
+  example: "apiVersion: infrastructure.cluster.x-k8s.io/v1alpha3\nkind: AWSClusterIdentityIdentity",
+  ofChange: true,
+  *find({ object, inventory }): Iterable<Fault> {
+    const { group, version, kind } = objectReference(object);
+    const meant = meantCAPAKinds(kind);
+    if (!meant.kinds.includes(kind)) {
+      const expected = listOf(meant.kinds).replace(" and ", " or ");
+      yield { path: ["kind"], message: `${quote(kind)} is not a kind of CAPA; expected ${expected}` };
+    }
+    if (group !== meant.group) {
+      const message = `${quote(kind)} is not in group ${quote(group)}; expected ${meant.group}`;
+      yield { path: ["apiVersion"], message, fix: `write apiVersion: ${meant.group}/${CAPA_VERSION}` };
+      return;
+    }
+    const served = inventory?.kinds.versions(group, kind)?.served ?? VERSIONS;
+    if (served.includes(version)) return;
+    const message = `version ${quote(version)} of ${group} is not served; expected ${served.join(" or ")}`;
+    yield { path: ["apiVersion"], message };
+  },
+};

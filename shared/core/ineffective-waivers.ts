@@ -1,0 +1,69 @@
+import { WAIVER_ANNOTATION } from "./annotation-keys.ts";
+import { removedCode, type RemovedCode } from "./removed-codes.ts";
+import { annotationPath, type JsonObject } from "../formats/json.ts";
+import { annotationAt, objectReference } from "../formats/object-meta.ts";
+import { printable, quote } from "../formats/text.ts";
+import { bindChecks, type BoundChecks } from "./bind.ts";
+import { CATALOGUE } from "../checks/catalogue.ts";
+import type { CheckEntry, CheckInput, Fault, QuickCheck } from "./check.ts";
+import { WAIVER_01, waivedChecks } from "./waiver.ts";
+
+/** An object that may have the waiver annotation. */
+interface WaivedObject {
+  readonly object: JsonObject;
+  /** The checks of the object; null if they are not all known, and then every check may apply. */
+  readonly checks: readonly CheckEntry[] | null;
+}
+
+const BY_ID: ReadonlyMap<string, CheckEntry> = new Map(CATALOGUE.map((check) => [check.id, check]));
+
+/** The part of WAIVER-01 that warns about waivers without an effect, also offline and to waiver users. */
+const INEFFECTIVE_WAIVERS: QuickCheck<WaivedObject> = {
+  ...WAIVER_01,
+  severity: "warn",
+  requires: [],
+  when: () => true,
+  *find({ object, checks }): Iterable<Fault> {
+    const path = annotationPath(WAIVER_ANNOTATION);
+    for (const id of new Set(waivedChecks(object))) {
+      const removed = removedCode(id);
+      const fault = removed === null ? faultOf(id, object, checks) : faultOfRemoved(removed);
+      if (fault !== null) yield { path, ...fault, severity: "warn" };
+    }
+  },
+};
+
+const EFFECT_CHECKS = [INEFFECTIVE_WAIVERS];
+
+/** Returns the checks of an object, and if it has waivers, the check of their effect on these. */
+export function withEffectOfWaivers(
+  { object, inventory = null }: CheckInput, bound: readonly BoundChecks[],
+): readonly BoundChecks[] {
+  if (bound.length === 0 || annotationAt(object, WAIVER_ANNOTATION) === null) return bound;
+  // Beyond a limit, only the limit is checked.
+  const isLimited = bound.some(({ checks: [first, ...others] }) => first?.fixed === true && others.length === 0);
+  const checks = inventory === null || isLimited ? null : bound.flatMap((one) => one.checks);
+  return [...bound, bindChecks(EFFECT_CHECKS, { object, checks }, null)];
+}
+
+function faultOf(id: string, object: JsonObject, checks: WaivedObject["checks"]): Omit<Fault, "path"> | null {
+  if (id === "") return null;
+  const check = BY_ID.get(id);
+  if (check === undefined) {
+    const message = `check ${quote(id)} does not exist, so this waiver has no effect`;
+    return { message, fix: "write the id of a waivable check of docs/checks.md" };
+  }
+  const fix = `remove ${id} from the annotation`;
+  if (check.waivable !== true) return { message: `nobody may waive check ${id}, so this waiver has no effect`, fix };
+  if (checks === null || checks.some((one) => one.id === id)) return null;
+  const kind = printable(objectReference(object).kind);
+  return { message: `check ${id} does not apply to the kind ${kind}, so this waiver has no effect`, fix };
+}
+
+function faultOfRemoved({ code, reason, successor }: RemovedCode): Omit<Fault, "path"> {
+  const fix = `remove ${code} from the annotation`;
+  if (successor === null) return { message: `check ${code} was removed, because ${reason}`, fix };
+  const message = `check ${code} is part of ${successor} now`;
+  if (BY_ID.get(successor)?.waivable !== true) return { message: `${message}, which nobody may waive`, fix };
+  return { message, fix: `write ${successor} instead of ${code}` };
+}

@@ -1,0 +1,53 @@
+import type { DecisionSettings, Occasion, Severity } from "./context.ts";
+import { ALWAYS_DENYING, OTHER_CHECKS } from "./profiles.ts";
+import type { CheckEntry, Requirement } from "./check.ts";
+
+/** A check of a list that applies on an occasion. */
+export interface PlannedCheck {
+  /** As it applies on the occasion. */
+  readonly check: CheckEntry;
+  /** The index in the list. */
+  readonly index: number;
+  readonly requires: readonly Requirement[];
+  readonly readsResources: boolean;
+}
+
+const BY_DEFAULT: readonly Occasion[] = ["CREATE", "UPDATE", "AUDIT"];
+
+type Plans = WeakMap<readonly CheckEntry[], Partial<Record<Occasion, readonly PlannedCheck[]>>>;
+
+const PLANS = new WeakMap<DecisionSettings, Plans>();
+
+/**
+ * Returns the checks of the list that apply on the occasion and are not off. Remembers the result, because a server
+ * asks for the same few lists with the same settings at each review.
+ */
+export function plannedChecks(
+  checks: readonly CheckEntry[], occasion: Occasion, settings: DecisionSettings,
+): readonly PlannedCheck[] {
+  let ofSettings = PLANS.get(settings);
+  if (ofSettings === undefined) PLANS.set(settings, ofSettings = new WeakMap());
+  let ofChecks = ofSettings.get(checks);
+  if (ofChecks === undefined) ofSettings.set(checks, ofChecks = {});
+  return (ofChecks[occasion] ??= plan(checks, occasion, settings));
+}
+
+function plan(checks: readonly CheckEntry[], occasion: Occasion, settings: DecisionSettings): readonly PlannedCheck[] {
+  return checks.flatMap((listed, index) => {
+    const check = occasion === "AUDIT" ? { ...listed, ...listed.inAudit } : listed;
+    const { on = BY_DEFAULT, requires = [] } = check;
+    if (!on.includes(occasion) || severityOf(check, settings) === "off") return [];
+    return [{ check, index, requires, readsResources: requires.includes("resources") }];
+  });
+}
+
+/** Returns the configured severity of a check, or its default in the current mode and profile. */
+export function severityOf(
+  check: CheckEntry, { checkSeverities, mode }: Pick<DecisionSettings, "checkSeverities" | "mode">,
+): Severity | "off" {
+  const { id, fixed = false, deniesInCARM = false } = check;
+  const own = deniesInCARM && mode !== "carm" ? "warn" : check.severity;
+  const others = ALWAYS_DENYING.has(id) ? undefined : checkSeverities.get(OTHER_CHECKS);
+  const byProfile = others === undefined || own !== "deny" ? own : others;
+  return fixed ? byProfile : checkSeverities.get(id) ?? byProfile;
+}

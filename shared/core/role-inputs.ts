@@ -1,0 +1,72 @@
+import type { ACKResource } from "./ack-resource.ts";
+import { USE_SELECTOR_ANNOTATION } from "./annotation-keys.ts";
+import type { DecisionSettings } from "./context.ts";
+import { annotationPath, type FieldPath } from "../formats/json.ts";
+import type { Labels } from "../formats/label-selector.ts";
+import { type Choice, choiceOf } from "../ack/selection.ts";
+import type { CheckContext, Fault, QuickCheck } from "./check.ts";
+
+// The fields of a resource and of its namespace that determine its role: the labels and the annotation `use-selector`.
+
+/** Describes, for messages, the changed fields of a resource or namespace that change a role. */
+export interface RoleCause {
+  /** A plural subject: `the new labels`. */
+  readonly subject: string;
+  readonly path: FieldPath;
+  /** The changed fields, for a fix: `the labels that selectors match`. */
+  readonly inputs: string;
+  /** Whether the annotation `use-selector` changes. */
+  readonly isRechosen: boolean;
+}
+
+export const CHOICE_PATH = annotationPath(USE_SELECTOR_ANNOTATION);
+
+const LABEL_INPUTS = "the labels that selectors match";
+const CHOICE = `the annotation ${USE_SELECTOR_ANNOTATION}`;
+
+/** Returns the cause if the labels or the annotation `use-selector` change, or else null. */
+export function roleCause(isRelabeled: boolean, isRechosen: boolean): RoleCause | null {
+  if (isRelabeled && isRechosen) {
+    const inputs = `${LABEL_INPUTS} and ${CHOICE}`;
+    return { subject: "the new labels and annotations", path: ["metadata"], inputs, isRechosen };
+  }
+  if (isRechosen) return { subject: "the new annotations", path: CHOICE_PATH, inputs: CHOICE, isRechosen };
+  if (!isRelabeled) return null;
+  return { subject: "the new labels", path: ["metadata", "labels"], inputs: LABEL_INPUTS, isRechosen };
+}
+
+/** Returns whether the labels are equal. */
+export function isSameLabels(a: Labels, b: Labels): boolean {
+  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
+}
+
+export const ACK_36: QuickCheck<Pick<CheckContext, "settings"> & { readonly resource: ACKResource }> = {
+  id: "ACK-36",
+  severity: "warn",
+  reason: `The annotation \`${USE_SELECTOR_ANNOTATION}\` of a resource or a namespace requires \`--runtime extended\`. `
+    + "Shipped ACK controllers do not read the annotation, so all selectors that select the resource conflict.",
+  fix: "remove it and restrict the selectors, or set --runtime extended if every controller supports it",
+  example: `metadata: {annotations: {${USE_SELECTOR_ANNOTATION}: gold}} # with --runtime ack`,
+  when: ({ resource }) => resource.annotations.has(USE_SELECTOR_ANNOTATION),
+  find: ({ settings }) => ignoredChoiceFaults(settings),
+};
+
+/** Yields a fault if the annotation `use-selector` of an object has no effect. */
+export function* ignoredChoiceFaults({ mode, runtime }: DecisionSettings): Iterable<Fault> {
+  if (mode === "carm") {
+    const fix = "remove the annotation, or switch the controllers and --mode to selectors";
+    yield { path: CHOICE_PATH, message: "the annotation has no effect with --mode carm", fix };
+  } else if (runtime === "ack") {
+    yield { path: CHOICE_PATH, message: "the annotation has no effect with --runtime ack" };
+  }
+}
+
+/**
+ * Returns the selector that the annotation `use-selector` of the resource or its namespace names; null if no such
+ * annotation has an effect.
+ */
+export function choiceFor(
+  { inventory, settings }: CheckContext, resource: Pick<ACKResource, "namespace" | "annotations">,
+): Choice | null {
+  return settings.mode === "carm" ? null : choiceOf(inventory, resource);
+}

@@ -1,0 +1,82 @@
+import { ResolverError } from "../formats/errors.ts";
+import {
+  CAPA_VERSION, CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP, REFERRER_KINDS, referrerKindOf,
+} from "../core/capa-kinds.ts";
+import { readReferrer, type Referrer } from "../capa/referrer.ts";
+import type { Inventory } from "../core/inventory.ts";
+import { DEFAULT_VERSION, type ResourceQuery } from "../core/ack-resource.ts";
+import { isACKGroup, type KindArgument, parseKindArgument } from "../core/ack-groups.ts";
+import { type Labels, parseLabels } from "../formats/label-selector.ts";
+import { namespaceNameFaults } from "../formats/names.ts";
+import { quote } from "../formats/text.ts";
+
+/** Hypothetical resources, as described by CLI flags. */
+export interface HypotheticalResource {
+  /** The kinds, each as `KIND.GROUP` or `KIND.VERSION.GROUP`. Each kind produces one query. */
+  readonly kinds: readonly string[];
+  readonly namespace: string;
+  /** The labels, each as `KEY=VALUE`. */
+  readonly labels: readonly string[];
+}
+
+/**
+ * Returns a query for each kind. An object that can refer to a CAPA identity has no `identityRef`. If a flag names no
+ * version, uses the storage version of the kind. Throws ERR_CONFIG_INVALID if a flag is invalid. The error message has
+ * one line for each fault.
+ */
+export function hypotheticalResources(
+  { kinds, namespace, labels: labelTexts }: HypotheticalResource, inventory: Inventory,
+): (ResourceQuery | Referrer)[] {
+  const faults = namespaceNameFaults(namespace).map((fault) => `--namespace ${quote(namespace)}: ${fault}`);
+  const parsed = kinds.map((text) => parseResolvableKind(text, faults));
+  const labels = parseLabelFlags(labelTexts, faults);
+  if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
+  return parsed.filter((kind) => kind !== null).map((kind) => queryFor(kind, { inventory, namespace, labels }));
+}
+
+type GroupedKind = KindArgument & { readonly group: string };
+
+function parseResolvableKind(text: string, faults: string[]): GroupedKind | null {
+  const kind = parseKindFlag(text, faults);
+  if (kind === null || isACKGroup(kind.group) || referrerKindOf(kind) !== null) return kind;
+  const expected = "expected a group that ends in .services.k8s.aws, as in Bucket.s3.services.k8s.aws";
+  const isCAPA = kind.group === INFRASTRUCTURE_GROUP || kind.group === CONTROL_PLANE_GROUP;
+  const kinds = REFERRER_KINDS.map((one) => `${one.kind}.${one.group}`).join(", ");
+  faults.push(isCAPA
+    ? `--kind ${quote(text)}: the kind has no identityRef; expected one of ${kinds}`
+    : `--kind ${quote(text)}: ${kind.group} is not a group of ACK resources; ${expected}`);
+  return null;
+}
+
+/**
+ * Parses the value of a `--kind` flag. Accepts any API group. If the value is invalid, adds a fault to `faults` and
+ * returns null.
+ */
+export function parseKindFlag(text: string, faults: string[]): GroupedKind | null {
+  const kind = parseKindArgument(text);
+  if (kind !== null && kind.group !== null) return { ...kind, group: kind.group };
+  faults.push(`--kind ${quote(text)}: expected KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws`);
+  return null;
+}
+
+/** Parses the values of the `--label` flags. Adds the faults of invalid labels to `faults`. */
+export function parseLabelFlags(texts: readonly string[], faults: string[]): Labels {
+  return parseLabels(texts, (text, fault) => void faults.push(`--label ${quote(text)}: ${fault}`));
+}
+
+interface QueryContext {
+  readonly inventory: Inventory;
+  readonly namespace: string;
+  readonly labels: Labels;
+}
+
+function queryFor(
+  { group, kind, version: requested }: GroupedKind, { inventory, namespace, labels }: QueryContext,
+): ResourceQuery | Referrer {
+  const defaultVersion = referrerKindOf({ group, kind }) === null ? DEFAULT_VERSION : CAPA_VERSION;
+  const version = requested ?? inventory.kinds.versions(group, kind)?.storage ?? defaultVersion;
+  const referrer = readReferrer({ apiVersion: `${group}/${version}`, kind, metadata: { namespace } });
+  if (referrer !== null) return referrer;
+  const status = { ownerAccountID: null, region: null };
+  return { group, version, kind, namespace, name: null, labels, annotations: new Map(), status };
+}

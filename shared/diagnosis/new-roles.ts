@@ -1,0 +1,80 @@
+import { ROLE_IDENTITY } from "../core/capa-kinds.ts";
+import type { DecisionSettings } from "../core/context.ts";
+import type { Inventory } from "../core/inventory.ts";
+import { callProblems } from "../trust/call-problems.ts";
+import type { Answer } from "../trust/three-values.ts";
+import type { TrustReview } from "../trust/trust-review.ts";
+import type { TrustRow } from "../trust/trust-rows.ts";
+import { managesGroup, type TrustTarget } from "../trust/trust-target.ts";
+import type { Impact } from "./impact.ts";
+import type { Resolution } from "../ack/resolve.ts";
+import { trustTargets } from "../resolution/trust-targets.ts";
+
+/** Whether the role that a resource gets can be assumed, and why not, or what is missing. */
+export interface Assumable {
+  readonly verdict: Answer;
+  readonly reasons: readonly string[];
+}
+
+interface Change {
+  readonly before: Inventory;
+  readonly after: Inventory;
+  readonly impacts: readonly Impact[];
+}
+
+const NO_CALLER: Assumable = {
+  verdict: "unknown", reasons: ["no known caller assumes the role; pass --caller, and its program with --via"],
+};
+
+/** Whether callers can assume the roles that a change sets. */
+export class NewRoles {
+  /** The answers for objects whose role or session settings change, and for those whose role resources get. */
+  readonly rows: readonly TrustRow[];
+  readonly #rows: ReadonlyMap<string, readonly TrustRow[]>;
+
+  constructor({ before, after, impacts }: Change, review: TrustReview, settings: DecisionSettings) {
+    const targetsOf = (inventory: Inventory): readonly TrustTarget[] => (
+      trustTargets(inventory, settings.ackSystemNamespace).targets
+    );
+    const known = new Set(targetsOf(before).map(callOf));
+    const used = new Set(impacts.map(({ after: resolution }) => keyOfResolution(resolution)));
+    const targets = targetsOf(after).filter((one) => !known.has(callOf(one)) || used.has(keyOf(one)));
+    const answers = targets.map((target) => [keyOf(target), review.rowsOf(target)] as const);
+    this.rows = answers.flatMap(([, rows]) => rows);
+    this.#rows = new Map(answers);
+  }
+
+  /** Whether callers can assume the role that a resource gets; null if it gets none that an object names. */
+  of({ resource: { group }, after }: Pick<Impact, "resource" | "after">): Assumable | null {
+    const key = keyOfResolution(after);
+    if (after === null || key === null) return null;
+    const isOfIdentity = after.via === "identity";
+    const rows = this.#rows.get(key)?.filter(({ caller }) => isOfIdentity || managesGroup(caller, group)) ?? [];
+    return rows.length === 0 ? NO_CALLER : assumableBy(rows);
+  }
+}
+
+function assumableBy(rows: readonly TrustRow[]): Assumable {
+  const verdicts = new Set(rows.map(({ decision }) => decision.verdict));
+  const verdict = verdicts.has("no") ? "no" : verdicts.has("unknown") ? "unknown" : "yes";
+  return { verdict, reasons: callProblems(rows).map(({ code, message }) => `${code} ${message}`) };
+}
+
+/** Two maps can have one role, which every caller assumes in the same way. */
+function keyOf({ kind, name, roleARN }: TrustTarget): string {
+  return `${kind} ${kind === "map" ? roleARN : name}`;
+}
+
+/** Returns the key of the object that names the role of a resource; null without one. */
+function keyOfResolution(resolution: Resolution | null): string | null {
+  if (resolution?.outcome !== "selected" || resolution.roleARN === null) return null;
+  const identity = resolution.chain?.[0];
+  if (identity !== undefined) return identity.kind === ROLE_IDENTITY ? `identity ${identity.name}` : null;
+  const [key = `map ${resolution.roleARN}`] = resolution.selectors.map(({ name }) => `selector ${name}`);
+  return key;
+}
+
+/** Returns everything of a target that a call depends on, as a text. */
+function callOf(target: TrustTarget): string {
+  return JSON.stringify({ ...target, types: null });
+}

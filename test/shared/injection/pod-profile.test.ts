@@ -1,0 +1,96 @@
+import { test } from "tap";
+import { podProblem } from "../../../shared/injection/pod-profile.ts";
+import type { DecisionSettings } from "../../../shared/core/context.ts";
+import { runChecks } from "../../../shared/core/run.ts";
+import { formatFieldPath, type JsonObject } from "../../../shared/formats/json.ts";
+import { SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { testRows } from "../rows.ts";
+
+const injection = { ...SETTINGS_BY_DEFAULT.injection, closures: { base: true, unmatched: true } };
+const STRICT: DecisionSettings = { ...SETTINGS_BY_DEFAULT, injection, profileNamespaces: ["ack-role-resolver"] };
+
+/** Returns `CODE PATH: MESSAGE; FIX` for each finding of an audit. */
+function linesOf(object: JsonObject, settings = STRICT): string[] {
+  const input = { object, old: object, operation: "AUDIT", requester: null, origin: "cluster" } as const;
+  return runChecks(input, settings).findings.filter(({ code }) => code === "AUD-16")
+    .map(({ path, message, fix }) => `${formatFieldPath(path)}: ${message}; ${fix}`);
+}
+
+interface Parts {
+  readonly args?: readonly string[];
+  readonly metadata?: JsonObject;
+  readonly status?: JsonObject;
+  readonly name?: string;
+}
+
+function spec({ args = [], name = "ack-role-resolver" }: Parts): JsonObject {
+  return {
+    containers: [{ name: "controller" }],
+    initContainers: [{ name: "wait" }, { name, args: ["sidecar", "--cluster", ...args] }],
+  };
+}
+
+function pod({ metadata = {}, status = {}, ...parts }: Parts = {}): JsonObject {
+  const own = { name: "s3-6f7c9-x2x4z", namespace: "ack-system", uid: "uid-1", ...metadata };
+  return { apiVersion: "v1", kind: "Pod", metadata: own, spec: spec(parts), status };
+}
+
+const ownedBy = (kind: string, name: string, labels: JsonObject = {}): { readonly metadata: JsonObject } => (
+  { metadata: { ownerReferences: [{ kind: "Other", name: "other" }, { kind, name, controller: true }], labels } }
+);
+const HASH = { "pod-template-hash": "6f7c9" };
+const DEPLOYMENT: JsonObject = {
+  apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "s3", namespace: "ack-system" },
+  spec: { template: { spec: spec({}) } },
+};
+
+const ADD = "add --profile-namespace=ack-role-resolver to the arguments of the sidecar";
+const MESSAGE = "the sidecar runs without --base=identity-only and --unmatched=deny, which the profile of the "
+  + "installation requires, so it can hand out the controllers' own role";
+const found = (command: string, message = MESSAGE): string => (
+  `spec.initContainers[1]: ${message}; run \`kubectl -n ack-system ${command}\`; if the webhook does not inject this `
+    + `sidecar, first ${ADD}`
+);
+
+testRows("AUD-16 reports a sidecar that can hand out what the profile forbids, and how to replace it", linesOf, [
+  ["follows", pod({ args: ["--profile-namespace=ack-role-resolver"] })],
+  ["follows a ConfigMap of its own", pod({ args: ["--profile-namespace=ack-system"] }),
+    found("delete pod s3-6f7c9-x2x4z")],
+  ["closes everything", pod({ args: ["--profile=strict"] })],
+  ["no sidecar", pod({ name: "other", args: [] })],
+  ["has ended", pod({ status: { phase: "Succeeded" } })],
+  ["is being deleted", pod({ metadata: { deletionTimestamp: "2026-11-28T00:00:00Z" } })],
+  ["a Deployment without a template", { ...DEPLOYMENT, spec: {} }],
+  ["of a Deployment", pod(ownedBy("ReplicaSet", "s3-6f7c9", HASH)), found("rollout restart deployment s3")],
+  ["of a StatefulSet", pod(ownedBy("StatefulSet", "s3")), found("rollout restart statefulset s3")],
+  ["of a ReplicaSet of its own", pod(ownedBy("ReplicaSet", "s3-6f7c9")), found("delete pod s3-6f7c9-x2x4z")],
+  ["of nobody", pod(), found("delete pod s3-6f7c9-x2x4z")],
+  ["of an invented owner", pod(ownedBy("StatefulSet", "a; rm -rf /")), found("delete pod s3-6f7c9-x2x4z")],
+  ["half closed", pod({ args: ["--base=identity-only"] }), found("delete pod s3-6f7c9-x2x4z",
+    "the sidecar runs without --unmatched=deny, which the profile of the installation requires, so it can hand out the "
+      + "controllers' own role")],
+  ["a template", DEPLOYMENT, `spec.template.spec.initContainers[1]: ${MESSAGE}; ${ADD}`],
+]);
+
+test("requires nothing if the installation closes nothing", (t) => {
+  t.same(linesOf(pod(), SETTINGS_BY_DEFAULT), []);
+  t.equal(podProblem(pod(), SETTINGS_BY_DEFAULT), null);
+  t.end();
+});
+
+test("the Event is about the Pod, with the command", (t) => {
+  t.same(podProblem(pod(), STRICT), {
+    subject: { apiVersion: "v1", kind: "Pod", namespace: "ack-system", name: "s3-6f7c9-x2x4z", uid: "uid-1" },
+    reason: "ProfileNotFollowed",
+    note: `T${MESSAGE.slice(1)}. Run \`kubectl -n ack-system delete pod s3-6f7c9-x2x4z\`; if the webhook does not `
+      + `inject this sidecar, first ${ADD}.`,
+  });
+  t.end();
+});
+
+test("the other checks of Pods do not judge a stored Pod", (t) => {
+  const labeled = pod({ metadata: { labels: { "ack-role-resolver.io/inject": "true" } } });
+  const input = { object: labeled, old: labeled, operation: "AUDIT", requester: null, origin: "cluster" } as const;
+  t.same(runChecks(input, STRICT).findings.map(({ code }) => code), ["AUD-16"]);
+  t.end();
+});
