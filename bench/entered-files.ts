@@ -10,7 +10,6 @@ import { fileURLToPath } from "node:url";
 import { storeCertificates } from "../certs/certificate-files.ts";
 import { makeCertificates } from "../certs/make.ts";
 import { startSTSEmulator } from "../cli/local/sts-emulator/emulator.ts";
-import { judgeSelector } from "../shared/ack/judge-selector.ts";
 import { createLogger } from "../shared/server/logger.ts";
 import { readSettings } from "../shared/server/read-settings.ts";
 import { ManifestSource } from "../shared/sources/file-source.ts";
@@ -78,7 +77,7 @@ await writeFile(manifests, JSON.stringify({ apiVersion: "v1", kind: "List", item
 await writeFile(path.join(folder, "token"), TOKEN, { mode: 0o400 });
 const { ca, ...certificates } = await makeCertificates({ hosts: ["127.0.0.1"], now: new Date() });
 await storeCertificates(folder, { ca, ...certificates });
-const source = new ManifestSource([manifests], { judge: judgeSelector, runtime: "ack" });
+const source = new ManifestSource([manifests], { runtime: "ack" });
 await source.start();
 const listen = { listen: "127.0.0.1:0", healthListen: "127.0.0.1:0" };
 const log = createLogger({ name: "bench", destination: { write: () => undefined } });

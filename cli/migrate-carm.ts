@@ -1,3 +1,5 @@
+import { NAMESPACE_OWNERS } from "../shared/carm/namespace-owners.ts";
+import { CARM_MAPS } from "../shared/carm/map-store.ts";
 import { renderYAML } from "../manifests/render.ts";
 import { type Finding, findingLine } from "../shared/core/check.ts";
 import { runChecks } from "../shared/core/run.ts";
@@ -91,8 +93,8 @@ function gatesText(gates: GateValues, { controllers: { controllers } }: State): 
 
 /** Returns whether any namespace has a CARM ConfigMap, or names an account or a team in its annotations. */
 function hasCARM(inventory: Inventory): boolean {
-  const maps = [ACCOUNT_MAP, TEAM_MAP].flatMap((name) => [...inventory.carmMaps.namespacesOf(name)]);
-  return maps.length > 0 || inventory.namespaces.usingCARM.size > 0;
+  const maps = [ACCOUNT_MAP, TEAM_MAP].flatMap((name) => [...inventory.of(CARM_MAPS).namespacesOf(name)]);
+  return maps.length > 0 || inventory.of(NAMESPACE_OWNERS).size > 0;
 }
 
 function progressText(namespaces: number): string {

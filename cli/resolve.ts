@@ -1,6 +1,7 @@
+import { resolve } from "../shared/core/resolve.ts";
+import { SELECTORS } from "../shared/ack/selectors.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/core/context.ts";
 import { readReferrer, type Referrer } from "../shared/capa/referrer.ts";
-import { resolveObject } from "../shared/capa/resolve-identity.ts";
 import type { Inventory } from "../shared/core/inventory.ts";
 import { queryOf, type ResourceQuery } from "../shared/core/ack-resource.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
@@ -135,7 +136,7 @@ export function resolveAll(
 }
 
 function resolveOne(query: Query, inventory: Inventory, settings: DecisionSettings): ResolvedResource {
-  return { resource: resourceName(query), ...resolveObject(inventory, query, settings) };
+  return { resource: resourceName(query), ...resolve(inventory, query, settings) };
 }
 
 /** Returns the fields that identify a resource in JSON output. */
@@ -158,6 +159,6 @@ function versionWarnings(resolved: readonly ResolvedResource[], inventory: Inven
 }
 
 function namespaceWarnings(namespace: string, inventory: Inventory): string[] {
-  if (inventory.namespaces.has(namespace) || !inventory.selectors.readsNamespaceLabels) return [];
+  if (inventory.namespaces.has(namespace) || !inventory.of(SELECTORS).readsNamespaceLabels) return [];
   return [`warning: Namespace ${namespace} does not exist; selectors match it as if its only label were ${NAME_LABEL}`];
 }

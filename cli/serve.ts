@@ -1,4 +1,4 @@
-import { judgeStored } from "../shared/ack/judge-selector.ts";
+import { SELECTORS } from "../shared/ack/selectors.ts";
 import type { KubernetesAPI } from "../shared/api/api.ts";
 import { checkSeveritiesOf } from "../shared/core/context.ts";
 import type { SettingsFor } from "../shared/core/settings.ts";
@@ -26,13 +26,12 @@ async function openSource(
   command: "webhook" | "sidecar", settings: SourceSettings, api: KubernetesAPI | undefined,
 ): Promise<InventorySource> {
   const { from, runtime, mode, ackSystemNamespace, check, profile, extraGroups = [], group: groups = [] } = settings;
-  if (api === undefined) return new ManifestSource(from, { runtime, judge: judgeStored });
+  if (api === undefined) return new ManifestSource(from, { runtime, });
   const { ClusterSource } = await import("../shared/sources/cluster-source.ts");
   const isRequired = mode === "carm";
   const isWebhook = command === "webhook";
   return new ClusterSource({
-    runtime, api, judge: judgeStored,
-    resources: isWebhook ? { extraGroups } : undefined,
+    runtime, api, resources: isWebhook ? { extraGroups } : undefined,
     hasHeartbeat: isWebhook && await checksRights({ check, profile }),
     identities: servesIdentities({ groups }),
     // The sidecar watches the Secrets itself, because it also reads their values (sidecar/identities/secrets.ts).
@@ -71,7 +70,7 @@ export async function runServer(
   const api = settings.cluster ? await connect(settings) : undefined;
   const source = await openSource(command, settings, api);
   if (!(await startSource(source, io))) return EXIT.usage;
-  logInventory(source, log);
+  logInventory(source, log, () => source.inventory.of(SELECTORS));
   try {
     const server = await start({ source, log, ...(api !== undefined && { api }) });
     const close = async (): Promise<void> => void (await Promise.all([server.close(), source.stop()]));

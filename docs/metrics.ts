@@ -88,12 +88,11 @@ interface MetricDescription {
  * An inventory without values is sufficient here, because the metrics read the inventory only when they are scraped.
  */
 const NO_INVENTORY = {
-  status: { loaded: false, lastSyncMs: null, fault: null },
-  inventory: {
-    selectors: { size: 0, malformed: new Map() },
-    kinds: { groups: [], selectorFields: null },
-    unlisted: () => new Map(),
+  source: {
+    status: { loaded: false, lastSyncMs: null, fault: null },
+    inventory: { kinds: { groups: [], selectorFields: null } },
   },
+  selectors: () => ({ size: 0, malformed: new Map() }), unlistedKinds: () => 0, steadyMs: () => 0,
 };
 
 /** The metrics of each server, without the default metrics of prom-client. */
@@ -119,7 +118,7 @@ function certificatesRegistry(): Registry {
 
 function webhookRegistry(): Registry {
   const registry = createRegistry({ component: "webhook" });
-  registerInventoryMetrics(registry, NO_INVENTORY, () => 0);
+  registerInventoryMetrics(registry, NO_INVENTORY);
   registerKindMetrics(registry, NO_INVENTORY, []);
   createWebhookMetrics(registry);
   return registry;
@@ -127,7 +126,7 @@ function webhookRegistry(): Registry {
 
 function sidecarRegistry(): Registry {
   const registry = createRegistry({ component: "sidecar" });
-  registerInventoryMetrics(registry, NO_INVENTORY, () => 0);
+  registerInventoryMetrics(registry, NO_INVENTORY);
   createSidecarMetrics(registry);
   const idle = {
     sessions: { expirations: () => [], refreshLagMs: 0 }, guard: { circuit: "closed", inFlight: 0, waiting: 0 },

@@ -12,7 +12,7 @@ import { ARN_LENGTH } from "../shared/formats/arn.ts";
 import { DURATION_LIMITS } from "../shared/core/session.ts";
 import { EXPIRATION_LIMITS, MAX_AUDIENCES } from "../shared/capa/role-session.ts";
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../shared/core/ack-groups.ts";
-import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../shared/ack/selector-schema.ts";
+import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../shared/core/selector-schema.ts";
 import { labelsOf } from "../shared/core/installation.ts";
 
 /** A CEL rule in a schema. The API server applies the rule to each value of the schema. */

@@ -1,3 +1,16 @@
+import { SELECTOR_ROLES } from "./ack/resolve.ts";
+import { IDENTITY_ROLES } from "./capa/resolve-identity.ts";
+import { MAP_ROLES } from "./carm/resolve.ts";
+import type { KnownKinds } from "./core/inventory.ts";
+import { RESOURCES } from "./ack/resources.ts";
+import { SELECTORS } from "./ack/selectors.ts";
+import { IDENTITIES } from "./capa/identities.ts";
+import { IDENTITY_ACCOUNTS_STORE } from "./capa/identity-accounts.ts";
+import { REFERRERS } from "./capa/referrers.ts";
+import { SECRETS } from "./capa/secrets.ts";
+import { CARM_MAPS } from "./carm/map-store.ts";
+import { KINDS_OF_CLUSTER } from "./core/kind-store.ts";
+import { NAMESPACES } from "./core/namespaces.ts";
 import { ACCOUNT_MAP, TEAM_MAP } from "./core/annotation-keys.ts";
 import { isPartKind, PART_KINDS } from "./core/cluster-parts.ts";
 import {
@@ -85,12 +98,12 @@ const ROWS = [
       { ...CLOSED, operations: EVERY_WRITE, records: true },
     ],
     watch: { pageSize: PAGE }, rights: { reader: READ, "selector-owner": [...READ, ...WRITE], tenant: READ },
-    limit: { code: "IRS-48" }, store: "selectors",
+    limit: { code: "IRS-48" }, store: SELECTORS,
   },
   {
     id: "selector-definition", types: DEFINITION, names: (name) => name === `iamroleselectors.${SELECTOR_GROUP}`,
     path: PATH_OF_SELECTORS, warnsOnly: [],
-    served: DEFINITIONS, store: "kinds",
+    served: DEFINITIONS, store: KINDS_OF_CLUSTER,
     limit: { code: "WAIVER-01", deletion: "IRS-34", fix: SIZE_CHECKS.resource.fix },
     reviews: [{
       ...OF_DEFINITIONS, whenDown: "Fail", records: true,
@@ -109,13 +122,13 @@ const ROWS = [
       { ...OPEN, operations: EVERY_WRITE, conditions: ["not-deleted-again", "changes-more-than-bookkeeping"] },
     ],
     watch: { pageSize: PAGE, parts: ["resources"] }, rights: { resources: LIST, reconciler: ["patch"] },
-    limit: SIZE_CHECKS.resource, store: "resources",
+    limit: SIZE_CHECKS.resource, store: RESOURCES,
   },
   {
     // The name of a definition is PLURAL.GROUP.
     id: "resource-definition", types: DEFINITION, names: (name) => isACKGroup(name.slice(name.indexOf(".") + 1)),
     path: "resources", warnsOnly: [],
-    served: DEFINITIONS, store: "kinds",
+    served: DEFINITIONS, store: KINDS_OF_CLUSTER,
     limit: { code: "WAIVER-01", deletion: "ACK-34", fix: SIZE_CHECKS.resource.fix },
     reviews: [{
       ...OF_DEFINITIONS, whenDown: "Ignore",
@@ -130,12 +143,12 @@ const ROWS = [
       conditions: ["not-deleted-again", "changes-namespace"],
     }],
     watch: { pageSize: PAGE }, rights: { reader: READ },
-    limit: SIZE_CHECKS.namespace, store: "namespaces",
+    limit: SIZE_CHECKS.namespace, store: NAMESPACES,
   },
   // The only watch of all definitions.
   {
     id: "other-definition", types: DEFINITION, path: null, warnsOnly: [], served: DEFINITIONS,
-    watch: { pageSize: SMALL_PAGE }, rights: { reader: LIST }, store: "kinds",
+    watch: { pageSize: SMALL_PAGE }, rights: { reader: LIST }, store: KINDS_OF_CLUSTER,
   },
   {
     id: "carm-map", types: ["ConfigMap."], names: isCARMMapName, path: "configmaps", warnsOnly: [ofNamespaceCleanup],
@@ -145,7 +158,7 @@ const ROWS = [
       conditions: ["is-carm-map", "changes-more-than-bookkeeping"],
     }],
     watch: { pageSize: PAGE, names: [ACCOUNT_MAP, TEAM_MAP], parts: ["carmMaps"] }, rights: { "carm-maps": LIST },
-    limit: SIZE_CHECKS["carm-map"], store: "config maps",
+    limit: SIZE_CHECKS["carm-map"], store: CARM_MAPS,
   },
   {
     id: "field-export", types: [`${FIELD_EXPORT_KIND}.${SELECTOR_GROUP}`], path: "fieldexports", warnsOnly: [],
@@ -179,7 +192,7 @@ const ROWS = [
     rights: {
       resources: LIST, identities: LIST, "identity-owner": [...READ, ...WRITE], "identity-user": ["use"],
     },
-    limit: SIZE_CHECKS.identity, store: "identities",
+    limit: SIZE_CHECKS.identity, store: IDENTITIES,
   },
   {
     id: "cluster", types: (type) => referrerKindOf(type) !== null, path: "clusters", warnsOnly: [byCAPA, ...CLEANUP],
@@ -191,7 +204,7 @@ const ROWS = [
     ],
     watch: { pageSize: PAGE, parts: ["resources"] },
     rights: { resources: LIST, reconciler: ["patch"], "identity-tenant": [...READ, ...WRITE] },
-    limit: SIZE_CHECKS.cluster, store: "referrers",
+    limit: SIZE_CHECKS.cluster, store: REFERRERS,
   },
   {
     id: "cluster-part", types: isPartKind, path: "clusters", warnsOnly: [byCAPA, byClusterAPI, ...CLEANUP],
@@ -210,13 +223,13 @@ const ROWS = [
     id: "secret", types: ["Secret."], path: null, warnsOnly: [], served: core("secrets", "Namespaced"),
     watch: { pageSize: PAGE, metadataOnly: true, parts: ["secrets"] },
     // RBAC cannot limit the right to list Secrets to their metadata.
-    rights: { "identity-secrets": READ, "webhook-identity-secrets": LIST }, store: "secrets",
+    rights: { "identity-secrets": READ, "webhook-identity-secrets": LIST }, store: SECRETS,
   },
   {
     id: "identity-accounts", types: ["ConfigMap."], names: (name) => name === IDENTITY_ACCOUNTS, path: null,
     warnsOnly: [], served: core("configmaps", "Namespaced"),
     watch: { pageSize: PAGE, names: [IDENTITY_ACCOUNTS], parts: ["identityAccounts"] },
-    rights: { "identity-secrets": ["patch"], "webhook-identity-secrets": LIST }, store: "identity accounts",
+    rights: { "identity-secrets": ["patch"], "webhook-identity-secrets": LIST }, store: IDENTITY_ACCOUNTS_STORE,
   },
 ] as const satisfies readonly Kind[];
 
@@ -290,3 +303,6 @@ function listedOf({ kind, group }: KindName): readonly KindRow[] | undefined {
 function ofType(type: KindName): readonly KindRow[] {
   return listedOf(type) ?? MATCHERS.filter(({ matches }) => matches?.(type) === true).map(({ kind }) => kind);
 }
+
+/** What an inventory knows of the kinds. The first source of roles that serves an object decides its role. */
+export const INVENTORY_KINDS: KnownKinds = { kindOf, roleSources: [IDENTITY_ROLES, SELECTOR_ROLES, MAP_ROLES] };

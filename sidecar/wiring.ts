@@ -1,3 +1,5 @@
+import { IDENTITIES } from "../shared/capa/identities.ts";
+import { SELECTORS, type SelectorStore } from "../shared/ack/selectors.ts";
 import type { Registry } from "prom-client";
 import type { SteadyClock } from "../shared/core/clock.ts";
 import type { KubernetesAPI } from "../shared/api/api.ts";
@@ -105,7 +107,8 @@ export class Services {
     this.#identities = this.#createIdentities();
     this.issuer = this.#createIssuer();
     this.#probe = this.#startProbe();
-    registerInventoryMetrics(registry, source, () => clock.steady());
+    const selectors = (): SelectorStore => source.inventory.of(SELECTORS);
+    registerInventoryMetrics(registry, { source, selectors, steadyMs: () => clock.steady() });
     const state = { sessions: this.#sessions, guard, base: this.base, probe: this.#probe, refused: this.#refused };
     registerSidecarState(registry, state, () => clock.now());
   }
@@ -125,7 +128,7 @@ export class Services {
   }
 
   #isCurrent(identity: Identity): boolean {
-    return isCurrentIdentity(this.#ports.source.inventory, identity);
+    return isCurrentIdentity(this.#ports.source.inventory.of(IDENTITIES), identity);
   }
 
   /** Returns the sessions of CAPA identities, which report each role that STS rejects. */
@@ -211,7 +214,7 @@ export class Services {
     const isOn = (check: string): boolean => (options.settings.checkSeverities.get(check) ?? "off") !== "off";
     const probed = [
       ...(isOn("IRS-27") ? [probedSelectors({
-        selectors: () => inventory.selectors.values(),
+        selectors: () => inventory.of(SELECTORS).values(),
         grantOf: (name) => grantSelector(inventory, name, options),
         assume: (grant) => this.issuer.probe(grant),
       })] : []),

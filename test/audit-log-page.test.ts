@@ -1,9 +1,9 @@
+import { INVENTORY_KINDS } from "../shared/kinds.ts";
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { type Test, test } from "tap";
-import { judgeSelector } from "../shared/ack/judge-selector.ts";
 import { isJsonObject, stringAt } from "../shared/formats/json.ts";
 import { Inventory } from "../shared/core/inventory.ts";
 import { codeBlocks } from "./documented-commands.ts";
@@ -19,7 +19,7 @@ const ANNOTATIONS = {
 
 /** Returns the log of a sidecar whose clients got two sessions, and the access key ID of the session of `team-a`. */
 async function recordedLog(t: Test): Promise<{ readonly log: string; readonly accessKeyID: string }> {
-  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS);
   const selector = (name: string, arn: string): ReturnType<typeof put> => (
     put(selectorObject(name, { arn, namespaceSelector: { names: [name] } }, { annotations: ANNOTATIONS }))
   );

@@ -1,5 +1,6 @@
+import { SELECTORS } from "../shared/ack/selectors.ts";
 import { annotationOf, stateOf } from "../shared/core/namespace-change.ts";
-import { isSameLabels } from "../shared/core/role-inputs.ts";
+import { isSameLabels } from "../shared/ack/role-inputs.ts";
 import { USE_SELECTOR_ANNOTATION } from "../shared/core/annotation-keys.ts";
 import type { KindName } from "../shared/core/capa-kinds.ts";
 import type { Runtime } from "../shared/core/context.ts";
@@ -53,11 +54,11 @@ const BETWEEN_PAUSES = 50;
 
 /** Returns stored selectors that can select the same resource, whether or not such a resource exists. */
 async function overlapping(
-  selector: EffectiveSelector, { source: { inventory: { selectors } }, ...context }: ReviewContext,
+  selector: EffectiveSelector, context: ReviewContext,
 ): Promise<readonly EffectiveSelector[]> {
   function* compare(): Paced<EffectiveSelector[]> {
     const found: EffectiveSelector[] = [];
-    yield* paced(yield* selectors.overlapCandidates(selector), BETWEEN_PAUSES, (other) => {
+    yield* paced(yield* context.source.inventory.of(SELECTORS).overlapCandidates(selector), BETWEEN_PAUSES, (other) => {
       if (other.name !== selector.name && canOverlap(selector, other)) found.push(other);
       return found.length <= MAX_OVERLAPPING;
     });
@@ -77,14 +78,16 @@ function kindsSelectedBy(selectors: readonly EffectiveSelector[]): KindFilter {
  * are always among them.
  */
 export function kindsOfRelabeled(
-  old: JsonObject, object: JsonObject, { settings, source: { inventory: { selectors } } }: ReviewContext,
+  old: JsonObject, object: JsonObject, { settings, source: { inventory } }: ReviewContext,
 ): KindFilter | null {
   const { name } = objectReference(object);
   const [before, after] = [stateOf(old), stateOf(object)];
   const choices = settings.mode === "carm" ? choosingAnnotations(settings) : CHOICES[settings.runtime];
   if (choices.some((key) => annotationOf(before, key) !== annotationOf(after, key))) return everyResource;
   if (settings.mode === "carm" || isSameLabels(before.labels, after.labels)) return null;
-  const selecting = ({ labels }: typeof before): Set<EffectiveSelector> => new Set(selectors.inNamespace(name, labels));
+  const selecting = ({ labels }: typeof before): Set<EffectiveSelector> => (
+    new Set(inventory.of(SELECTORS).inNamespace(name, labels))
+  );
   const [lost, gained] = [selecting(before), selecting(after)];
   const changed = [...lost, ...gained].filter((one) => lost.has(one) !== gained.has(one));
   return kindsSelectedBy(changed);

@@ -1,3 +1,5 @@
+import { REFERRERS } from "../shared/capa/referrers.ts";
+import { RESOURCES } from "../shared/ack/resources.ts";
 import { pageAssets } from "../build/page-assets.ts";
 import { resourceFindings } from "../shared/diagnosis/problems.ts";
 import type { SteadyClock } from "../shared/core/clock.ts";
@@ -45,7 +47,7 @@ const UNLIMITED = (): number => Infinity;
 
 /** Yields the objects of the inventory that have a role. They are not known as a whole. */
 function* liveResources(inventory: Inventory, settings: DecisionSettings): Iterable<MapResource> {
-  for (const objects of [inventory.resources.all(), inventory.referrers.all()]) {
+  for (const objects of [inventory.of(RESOURCES).all(), inventory.of(REFERRERS).all()]) {
     for (const resource of objects) {
       yield { resource, findings: (resolution) => resourceFindings({ resource, resolution }, { inventory, settings }) };
     }

@@ -1,3 +1,5 @@
+import { RESOURCES } from "../shared/ack/resources.ts";
+import { SELECTORS, type SelectorStore } from "../shared/ack/selectors.ts";
 import type { Server } from "node:http";
 import { podNamespace } from "../certs/hosts.ts";
 import { needsAccessReviews } from "../shared/checks/access-reviews.ts";
@@ -96,8 +98,10 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const origin = await openCertificate(settings);
   const client = await readAllowedClient(settings);
   const registry = createRegistry({ component: "webhook" });
-  registerInventoryMetrics(registry, source, () => systemClock.steady());
-  registerKindMetrics(registry, source, settings.extraGroups);
+  const selectors = (): SelectorStore => source.inventory.of(SELECTORS);
+  registerInventoryMetrics(registry, { source, selectors, steadyMs: () => systemClock.steady() });
+  const unlistedKinds = (): number => source.inventory.unlisted(RESOURCES).size;
+  registerKindMetrics(registry, { source, unlistedKinds }, settings.extraGroups);
   logUnknownGroups(source, log, settings.extraGroups);
   const metrics = createWebhookMetrics(registry);
   const drain = new Drain();

@@ -1,3 +1,6 @@
+import { resolve } from "../shared/core/resolve.ts";
+import type { Resolution } from "../shared/core/resolution.ts";
+import { IDENTITIES } from "../shared/capa/identities.ts";
 import { objectExcess } from "../shared/core/limits.ts";
 import { queryOf, type ResourceQuery, statusOf } from "../shared/core/ack-resource.ts";
 import { INJECT_LABEL, RESOLUTION_KEYS } from "../shared/core/annotation-keys.ts";
@@ -13,7 +16,6 @@ import { readReferrer } from "../shared/capa/referrer.ts";
 import { completionPatch } from "../shared/ack/selector.ts";
 import { annotationPatch, resolutionAnnotations } from "../shared/core/resolution-annotations.ts";
 import { resolveReferrer } from "../shared/capa/resolve-identity.ts";
-import { type Resolution, resolve } from "../shared/ack/resolve.ts";
 import { notLoaded } from "../shared/server/readiness.ts";
 import {
   type AdmissionRequest, inNamespace, type Notice, type ReviewContext, skipped, type SkipReason, type Verdict,
@@ -137,7 +139,7 @@ function annotateCluster(
   const exemption = clusterMutationExemptionOf(request);
   if (exemption !== null) return skipped(exemption);
   if (!status.loaded) throw notLoaded(status);
-  if (!inventory.includes("identities")) return removeAnnotations(object, UNKNOWN_IDENTITIES);
+  if (!inventory.includes(IDENTITIES)) return removeAnnotations(object, UNKNOWN_IDENTITIES);
   // The selectors of identities read the labels of the namespace.
   return whenKnown(request, object, { context, isNeeded: true }, () => (
     annotate(request, object, resolveReferrer(inventory, referrer, settings))

@@ -1,3 +1,4 @@
+import { SELECTORS } from "../shared/ack/selectors.ts";
 import type { DecisionSettings } from "../shared/core/context.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { quote } from "../shared/formats/text.ts";
@@ -25,7 +26,8 @@ export interface NamespaceWaitContext {
 
 /** Returns whether roles depend on the labels or annotations of namespaces. */
 export function dependsOnNamespaces({ source, settings }: NamespaceWaitContext): boolean {
-  const { runtime, selectors } = source.inventory;
+  const { runtime } = source.inventory;
+  const selectors = source.inventory.of(SELECTORS);
   // With --runtime extended, an annotation of a namespace can name a selector.
   return settings.mode === "carm" || runtime === "extended" || selectors.readsNamespaceLabels;
 }

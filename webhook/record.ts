@@ -1,8 +1,8 @@
+import type { Resolution } from "../shared/core/resolution.ts";
 import type { Finding } from "../shared/core/check.ts";
 import type { ResolverError } from "../shared/formats/errors.ts";
 import { apiVersionOf } from "../shared/formats/object-meta.ts";
 import { startOfText } from "../shared/formats/text.ts";
-import type { Resolution } from "../shared/ack/resolve.ts";
 import { type Logger, logRequest } from "../shared/server/logger.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import type { AdmissionRequest, Notice, Verdict } from "./review.ts";

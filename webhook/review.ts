@@ -1,3 +1,4 @@
+import type { Resolution } from "../shared/core/resolution.ts";
 import type { CheckInput, Finding } from "../shared/core/check.ts";
 import { type CheckResult, runChecksPaced } from "../shared/core/run.ts";
 import type { SteadyClock } from "../shared/core/clock.ts";
@@ -10,7 +11,6 @@ import type { Paced } from "../shared/formats/paced.ts";
 import { quote, startOfText } from "../shared/formats/text.ts";
 import type { EffectiveSelector } from "../shared/core/effective-selector.ts";
 import type { RoleIdentity } from "../shared/capa/identity.ts";
-import type { Resolution } from "../shared/ack/resolve.ts";
 import { runInSlices, type TurnQueue } from "../shared/sources/slices.ts";
 import type { AccessContext } from "./access-review.ts";
 import type { ReviewBody } from "./body/parse.ts";

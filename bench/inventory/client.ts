@@ -1,4 +1,4 @@
-import { judgeStored } from "../../shared/ack/judge-selector.ts";
+import { RESOURCES } from "../../shared/ack/resources.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
 import { bodyText, httpKubernetesAPI } from "../../shared/api/api.ts";
 import { ClusterSource } from "../../shared/sources/cluster-source.ts";
@@ -12,11 +12,12 @@ const [mode = "", port = ""] = process.argv.slice(2);
 const api = httpKubernetesAPI(() => Promise.resolve({ server: `http://127.0.0.1:${port}`, options: {} }));
 
 async function sync(): Promise<void> {
-  const source = new ClusterSource({ judge: judgeStored, runtime: "ack", api, resources: { extraGroups: [] } });
+  const source = new ClusterSource({ runtime: "ack", api, resources: { extraGroups: [] } });
   const start = performance.now();
   await source.start();
   const { inventory } = source;
-  if (inventory.resources.size === 0 || source.status.fault !== null) throw new Error("the inventory is incomplete");
+  const isEmpty = inventory.of(RESOURCES).size === 0;
+  if (isEmpty || source.status.fault !== null) throw new Error("the inventory is incomplete");
   report(start);
   await source.stop();
 }

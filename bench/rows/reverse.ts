@@ -1,5 +1,6 @@
+import { INVENTORY_KINDS } from "../../shared/kinds.ts";
+import { RESOURCES } from "../../shared/ack/resources.ts";
 import { setImmediate as turn } from "node:timers/promises";
-import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import { runChecksPaced } from "../../shared/core/run.ts";
 import { type DecisionSettings, decisionSettings } from "../../shared/core/context.ts";
 import { Inventory } from "../../shared/core/inventory.ts";
@@ -13,9 +14,9 @@ import { atMost, type Figure, median } from "../figure.ts";
 import type { Row } from "../row.ts";
 
 const SEED = 20_260_801;
-const SELECTORS = 10_000;
+const SELECTOR_COUNT = 10_000;
 const NAMESPACES = 5_000;
-const RESOURCES = 100_000;
+const RESOURCE_COUNT = 100_000;
 const SERVICES = ["s3", "sqs", "sns", "ec2"];
 const KINDS = ["Bucket", "Queue", "Topic", "Instance"];
 const OWNER = "111122223333";
@@ -35,7 +36,7 @@ function buildCluster(): Inventory {
     const labels = { env: "prod", team: `t${i}`, ...(i % 100 === 0 && { pilot: "yes" }) };
     objects.push({ apiVersion: "v1", kind: "Namespace", metadata: { name: `ns-${i}`, labels } });
   }
-  for (let i = 0; i < SELECTORS; i++) {
+  for (let i = 0; i < SELECTOR_COUNT; i++) {
     const namespace = i % NAMESPACES;
     const namespaceSelector = i < NAMESPACES
       ? { names: [`ns-${namespace}`] }
@@ -43,7 +44,7 @@ function buildCluster(): Inventory {
     const resourceTypeSelector = [{ kind: i < NAMESPACES ? "Bucket" : "Queue" }];
     objects.push(selector(`s-${i}`, { namespaceSelector, resourceTypeSelector }));
   }
-  for (let i = 0; i < RESOURCES; i++) {
+  for (let i = 0; i < RESOURCE_COUNT; i++) {
     const service = Math.floor(random() * SERVICES.length);
     const tier = i % 100 === 0 ? "gold" : "none";
     objects.push({
@@ -55,7 +56,7 @@ function buildCluster(): Inventory {
       status: { ackResourceMetadata: { ownerAccountID: OWNER, arn: `arn:aws:s3:::r-${i}`, region: "eu-west-1" } },
     });
   }
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, INVENTORY_KINDS);
   inventory.apply(objects.map((object) => ({ type: "put", object })));
   return inventory;
 }
@@ -133,7 +134,7 @@ async function sliced(inventory: Inventory, change: Change): Promise<SlicedRun> 
 /** Returns the time to resolve every resource, in ms. A check that does not use an index would take this time. */
 function scanMs(inventory: Inventory): number {
   const start = performance.now();
-  for (const resource of inventory.resources.all()) selectingSelectors(inventory, resource);
+  for (const resource of inventory.of(RESOURCES).all()) selectingSelectors(inventory, resource);
   return performance.now() - start;
 }
 

@@ -1,8 +1,8 @@
-import { judgeStored } from "../../shared/ack/judge-selector.ts";
+import { INVENTORY_KINDS } from "../../shared/kinds.ts";
+import { resolve } from "../../shared/core/resolve.ts";
 import { Inventory } from "../../shared/core/inventory.ts";
 import { queryOf, type ResourceQuery } from "../../shared/core/ack-resource.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
-import { resolve } from "../../shared/ack/resolve.ts";
 import { randomFrom } from "../random.ts";
 import { atMost, single } from "../figure.ts";
 import { inRounds, type Row } from "../row.ts";
@@ -50,7 +50,7 @@ function buildCluster(size: number): Cluster {
     objects.push({ apiVersion: "v1", kind: "Namespace", metadata: { name: `ns-${i}`, labels: labelsOf(i) } });
     objects.push(selectorAt(i, size, "old"));
   }
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeStored);
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, INVENTORY_KINDS);
   const start = performance.now();
   inventory.apply(objects.map((object) => ({ type: "put", object })));
   const loadMs = performance.now() - start;

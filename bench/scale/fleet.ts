@@ -1,3 +1,4 @@
+import { SELECTORS } from "../../shared/ack/selectors.ts";
 /**
  * Many sidecars in one process: each has the inventory source of a sidecar, its own connections and its own service
  * account. The arguments are the URL of the API server, the file of its CA, the token of an administrator, and the
@@ -7,7 +8,6 @@
 import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
 import process from "node:process";
-import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import { httpKubernetesAPI } from "../../shared/api/api.ts";
 import { ClusterSource } from "../../shared/sources/cluster-source.ts";
 
@@ -24,12 +24,12 @@ function sourceOf(i: number): ClusterSource {
   };
   const options = { ca, headers, agent: new Agent({ keepAlive: true }) };
   const api = httpKubernetesAPI(async () => ({ server, options }));
-  return new ClusterSource({ runtime: "ack", judge: judgeSelector, api });
+  return new ClusterSource({ runtime: "ack", api });
 }
 
 async function run(source: ClusterSource): Promise<void> {
   await source.start();
-  const { selectors } = source.inventory;
+  const selectors = source.inventory.of(SELECTORS);
   let known = selectors.size;
   source.onChange(() => {
     if (selectors.size === known) return;

@@ -1,3 +1,5 @@
+import type { Resolution } from "../../shared/core/resolution.ts";
+import { SELECTORS } from "../../shared/ack/selectors.ts";
 import { auditObject } from "../../shared/diagnosis/audit.ts";
 import { type Finding, findingSentences } from "../../shared/core/check.ts";
 import { ACK_07 } from "../../shared/ack/resource-drift.ts";
@@ -11,7 +13,6 @@ import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { readsResourceLabels } from "../../shared/core/effective-selector.ts";
 import type { SelectorExplanation } from "../../shared/diagnosis/explain.ts";
-import type { Resolution } from "../../shared/ack/resolve.ts";
 import { Causes } from "./causes.ts";
 import {
   edits, inItsRegion, keepingOne, labeling, moving, newSelector, newSource, refresh, type Remedy, type Way,
@@ -106,7 +107,7 @@ export class Adviser {
     if (source !== null) return source;
     const { kind, name } = objectReference(one.object);
     if (one.file === null && kind === SELECTOR_KIND && formatFieldPath(path) === "spec.arn") {
-      return withOtherRole(one, fix, this.#state.inventory.selectors.malformed.has(name));
+      return withOtherRole(one, fix, this.#state.inventory.of(SELECTORS).malformed.has(name));
     }
     return { ways: edits([...this.#mapBeside(one, resolution), one], path) };
   }
@@ -132,7 +133,7 @@ export class Adviser {
     const [first] = selectors;
     if (section === "conflicts") return keepingOne(selectors, fix);
     const dependsOnLabels = resolution.selectors.some(({ name }) => (
-      readsResourceLabels(this.#state.inventory.selectors.get(name))
+      readsResourceLabels(this.#state.inventory.of(SELECTORS).get(name))
     ));
     return first !== undefined && fix === ACK_07.fix && !dependsOnLabels ? moving(first, found.object) : null;
   }

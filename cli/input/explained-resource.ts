@@ -1,3 +1,7 @@
+import { resolve } from "../../shared/core/resolve.ts";
+import type { Resolution } from "../../shared/core/resolution.ts";
+import { SELECTORS } from "../../shared/ack/selectors.ts";
+import { IDENTITIES } from "../../shared/capa/identities.ts";
 import { type ResourceQuery, statusOf } from "../../shared/core/ack-resource.ts";
 import type { DecisionSettings } from "../../shared/core/context.ts";
 import { apiVersionOf } from "../../shared/formats/object-meta.ts";
@@ -6,8 +10,6 @@ import { type Referrer, refersToIdentity } from "../../shared/capa/referrer.ts";
 import type { RoleIdentity } from "../../shared/capa/identity.ts";
 import type { SessionExtras } from "../../shared/core/session.ts";
 import { explain, explainNearest } from "../../shared/diagnosis/explain.ts";
-import { resolveObject } from "../../shared/capa/resolve-identity.ts";
-import type { Resolution } from "../../shared/ack/resolve.ts";
 import type { Explanation } from "../output/explanation.ts";
 import type { ResolvedResource } from "../output/resolution-table.ts";
 import type { Adviser } from "./advice.ts";
@@ -25,7 +27,7 @@ interface ExplainContext {
 export function explainResource(
   query: ResourceQuery | Referrer, found: StateObject, { inventory, settings, adviser, isComplete }: ExplainContext,
 ): ResolvedResource & Explanation & { readonly omitted: number } {
-  const resolution = resolveObject(inventory, query, settings);
+  const resolution = resolve(inventory, query, settings);
   const isBySelectors = !refersToIdentity(query) && settings.mode === "selectors";
   const { nearest, omitted } = !isBySelectors ? { nearest: [], omitted: 0 }
     : isComplete ? { nearest: explain(inventory, query), omitted: 0 } : explainNearest(inventory, query);
@@ -53,9 +55,9 @@ const OF_CAPA = "name that CAPA chooses";
 function sessionText({ selectors, chain, outcome }: Resolution, inventory: Inventory): string | null {
   if (outcome !== "selected") return null;
   const [link] = chain ?? [];
-  const identity = link === undefined ? null : inventory.identities.get(link, "");
+  const identity = link === undefined ? null : inventory.of(IDENTITIES).get(link, "");
   if (identity !== null) return "externalID" in identity ? settingsText(identity, OF_CAPA) : null;
-  const selector = inventory.selectors.get(selectors[0]?.name ?? "");
+  const selector = inventory.of(SELECTORS).get(selectors[0]?.name ?? "");
   return selector === undefined ? null : settingsText(selector.extras, OF_SIDECAR);
 }
 

@@ -1,3 +1,4 @@
+import { SELECTORS } from "../../shared/ack/selectors.ts";
 import { type Finding, findingLine } from "../../shared/core/check.ts";
 import { runChecks } from "../../shared/core/run.ts";
 import { warnOfPlaceholders } from "../../shared/core/unrendered.ts";
@@ -49,12 +50,12 @@ interface FaultySelector {
  * Returns each selector that is malformed or that the webhook would deny, sorted by name. With the origin `cluster`, a
  * template placeholder counts as a wrong value.
  */
-export function faultySelectors({ selectors }: Inventory, origin: Origin): FaultySelector[] {
-  const sorted = [...selectors.faulty].toSorted(([a], [b]) => compareText(a, b));
+export function faultySelectors(inventory: Inventory, origin: Origin): FaultySelector[] {
+  const sorted = [...inventory.of(SELECTORS).faulty].toSorted(([a], [b]) => compareText(a, b));
   return sorted.map(([name, decoded]) => {
     const findings = warnOfPlaceholders(denialsOf(decoded), { object: decoded.object, origin, requester: null });
     const isRendered = findings.some(({ severity }) => severity === "deny");
-    return { name, malformed: selectors.malformed.has(name), findings, isRendered };
+    return { name, malformed: inventory.of(SELECTORS).malformed.has(name), findings, isRendered };
   });
 }
 

@@ -8,7 +8,7 @@ import { errorMessage, ResolverError } from "../../shared/formats/errors.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { closest, listOf, printable, quote } from "../../shared/formats/text.ts";
-import type { KindStore } from "../../shared/core/small-stores.ts";
+import type { KindStore } from "../../shared/core/kind-store.ts";
 import { BUNDLED_KINDS, typesIn } from "../../shared/ack/bundled-types.ts";
 import type { State, StateObject } from "./state.ts";
 

@@ -1,11 +1,10 @@
+import { OUTCOMES, type Resolution } from "../../shared/core/resolution.ts";
 import { ACCOUNT, NAMESPACE, OBJECT_NAME, type Pattern } from "../../shared/core/setting-definition.ts";
 import { namespaceOf } from "../../shared/files/object-key.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { printable, quote } from "../../shared/formats/text.ts";
-import type { Resolution } from "../../shared/ack/resolve.ts";
-import { OUTCOMES } from "../../shared/ack/selection.ts";
 import type { State, StateObject } from "./state.ts";
 
 /** What a row is about. */

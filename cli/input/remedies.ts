@@ -1,3 +1,4 @@
+import type { Resolution } from "../../shared/core/resolution.ts";
 import type { Finding } from "../../shared/core/check.ts";
 import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME } from "../../shared/core/capa-kinds.ts";
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../../shared/core/ack-groups.ts";
@@ -11,7 +12,6 @@ import { annotationAt, objectMeta, objectReference } from "../../shared/formats/
 import { listOf } from "../../shared/formats/text.ts";
 import type { SelectorExplanation } from "../../shared/diagnosis/explain.ts";
 import { staleAnnotations } from "../../shared/core/resolution-annotations.ts";
-import type { Resolution } from "../../shared/ack/resolve.ts";
 import { NAMESPACE_LABELS } from "../../shared/ack/selector-conditions.ts";
 import { placeAndName } from "../output/located-finding.ts";
 import { commandName } from "./named-resource.ts";

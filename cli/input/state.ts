@@ -1,5 +1,9 @@
+import { INVENTORY_KINDS } from "../../shared/kinds.ts";
+import { SECRETS } from "../../shared/capa/secrets.ts";
+import { REFERRERS } from "../../shared/capa/referrers.ts";
+import { IDENTITIES } from "../../shared/capa/identities.ts";
+import { RESOURCES } from "../../shared/ack/resources.ts";
 import { text } from "node:stream/consumers";
-import { judgeSelector, judgeStored } from "../../shared/ack/judge-selector.ts";
 import type { SkippedCheck } from "../../shared/core/run.ts";
 import type { KubernetesAPI } from "../../shared/api/api.ts";
 import type { Origin } from "../../shared/core/context.ts";
@@ -209,7 +213,7 @@ async function readCluster(
     // Decides which lists must not fail.
     const isCARM = (mode ?? commonMode(readControllers(found.objects, ackSystemNamespace).controllers)) === "carm";
     const { inventory, objects } = await loadCluster({
-      runtime, judge: judgeStored, api, resources: withoutResources ? undefined : { extraGroups }, identities: true,
+      runtime, api, resources: withoutResources ? undefined : { extraGroups }, identities: true,
       identitySecretNamespace, fieldExports: inAllNamespaces,
       carmMaps: { namespace: ackSystemNamespace, isRequired: isCARM, inAllNamespaces },
       collect: withoutManagedFields,
@@ -217,8 +221,8 @@ async function readCluster(
         progress.update(`reading the cluster: ${listed} of ${countOf(kinds, "kind")}, ${countOf(seen, "object")}`),
     });
     progress.clear();
-    const collections = ["resources", "identities", "referrers", "secrets"] as const;
-    const unlisted = collections.flatMap((one) => [...inventory.unlisted(one)]);
+    const stores = [RESOURCES, IDENTITIES, REFERRERS, SECRETS];
+    const unlisted = stores.flatMap((one) => [...inventory.unlisted(one)]);
     writeLines(io.stderr, unlisted.map((kind) => `warning: cannot list ${kind}; the result omits its objects`));
     const unjudged = unlisted.map(() => ({ file: null, reason: "unlisted", count: 1 } as const));
     // Kinds are listed concurrently, in an order that varies. The objects are sorted, so that the output is the same in
@@ -250,7 +254,7 @@ interface InventoryContext {
 
 /** Returns an inventory of the objects. */
 export function inventoryOf(objects: readonly JsonObject[], context: InventoryContext): Inventory {
-  const inventory = new Inventory(context, judgeSelector);
+  const inventory = new Inventory(context, INVENTORY_KINDS);
   inventory.apply(objects.map((object) => ({ type: "put", object })));
   return inventory;
 }

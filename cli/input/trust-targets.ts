@@ -1,3 +1,4 @@
+import { SELECTORS } from "../../shared/ack/selectors.ts";
 import { SELECTOR_KIND } from "../../shared/core/ack-groups.ts";
 import type { SettingsFor } from "../../shared/core/settings.ts";
 import { LIMITS } from "../../shared/core/limits.ts";
@@ -40,7 +41,8 @@ export async function readNamers(
 ): Promise<RoleNamers | null> {
   const state = await readTrustState(settings, io, { stdinCommand });
   if (state === null) return null;
-  const { inventory, origin, inventory: { selectors } } = state;
+  const { inventory, origin } = state;
+  const selectors = inventory.of(SELECTORS);
   const own = name?.replace(`${SELECTOR_KIND}/`, "") ?? null;
   const faulty = faultySelectors(inventory, origin).filter((one) => own === null || one.name === own);
   writeLines(io.stderr, faultySelectorLines(faulty));

@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeCertificates } from "../../certs/make.ts";
 import { storeCertificates } from "../../certs/certificate-files.ts";
-import { judgeStored } from "../../shared/ack/judge-selector.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { PROFILES } from "../../shared/core/profiles.ts";
 import { SETTINGS, type SettingsFor } from "../../shared/core/settings.ts";
@@ -34,7 +33,7 @@ const BASE_LIFE_MS = 365 * 86_400_000;
 /** Serves the webhook, the sidecar and an STS emulator on loopback until a signal ends the process. */
 export async function runLocal(original: Settings, io: IO): Promise<ExitStatus> {
   const settings = { ...original, from: original.from.map(exampleFolder) };
-  const source = new ManifestSource(settings.from, { runtime: settings.runtime, judge: judgeStored });
+  const source = new ManifestSource(settings.from, { runtime: settings.runtime, });
   writeStartNotices(settings, io);
   if (!(await startSource(source, io))) return EXIT.usage;
   const folder = await mkdtemp(join(tmpdir(), "ack-role-resolver-"));

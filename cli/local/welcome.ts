@@ -1,3 +1,6 @@
+import { NAMESPACE_OWNERS } from "../../shared/carm/namespace-owners.ts";
+import { SELECTORS } from "../../shared/ack/selectors.ts";
+import { IDENTITIES } from "../../shared/capa/identities.ts";
 import { decisionSettings } from "../../shared/core/context.ts";
 import { isACKGroup } from "../../shared/core/ack-groups.ts";
 import { INFRASTRUCTURE_GROUP } from "../../shared/core/capa-kinds.ts";
@@ -42,9 +45,9 @@ export function servedGroups(input: Input): readonly string[] {
 /** Returns the API groups of the resources, selectors and identities in the manifests, sorted. */
 function namedGroups({ manifests, inventory }: Input): readonly string[] {
   const ofResources = manifests.map(({ object }) => objectReference(object).group);
-  const ofSelectors = [...inventory.selectors.values()].flatMap(({ types }) => [...(types?.groups ?? [])]);
+  const ofSelectors = [...inventory.of(SELECTORS).values()].flatMap(({ types }) => [...(types?.groups ?? [])]);
   const groups = new Set([...ofResources, ...ofSelectors].filter(isACKGroup));
-  if (inventory.identities.size > 0) groups.add(INFRASTRUCTURE_GROUP);
+  if (inventory.of(IDENTITIES).size > 0) groups.add(INFRASTRUCTURE_GROUP);
   return [...groups].toSorted(compareText);
 }
 
@@ -112,9 +115,9 @@ export function unservedGroupLines(source: ManifestSource, served: readonly stri
  * namespace, otherwise a selector, or an identity if nothing else has a role.
  */
 function examplePath(source: Input, settings: Settings): string {
-  const { selectors, namespaces } = source.inventory;
+  const selectors = source.inventory.of(SELECTORS);
   const isCARM = settings.mode === "carm";
-  const [name] = isCARM ? [...namespaces.usingCARM].toSorted()
+  const [name] = isCARM ? [...source.inventory.of(NAMESPACE_OWNERS).names].toSorted()
     : [...selectors.values()].filter(({ grantable }) => grantable).map((one) => one.name).toSorted();
   const identity = name === undefined ? identityPath(source, settings) : null;
   return identity ?? (isCARM ? `namespaces/${name ?? "NAMESPACE"}` : `selectors/${name ?? "NAME"}`);

@@ -1,7 +1,7 @@
+import type { ChainLink } from "../../shared/core/resolution.ts";
 import { USE_SELECTOR_ANNOTATION } from "../../shared/core/annotation-keys.ts";
 import { countOf, printable } from "../../shared/formats/text.ts";
 import { partText, type SelectorExplanation } from "../../shared/diagnosis/explain.ts";
-import type { ChainLink } from "../../shared/capa/identity-chain.ts";
 import type { Advice } from "../input/advice.ts";
 import type { Way } from "../input/remedies.ts";
 import type { Reported } from "../input/reported.ts";

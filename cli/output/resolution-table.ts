@@ -1,8 +1,8 @@
+import type { Resolution } from "../../shared/core/resolution.ts";
 import { ACCOUNT_OF_CAPA, type IdentityReference } from "../../shared/capa/identity.ts";
 import { parseRoleARN } from "../../shared/formats/arn.ts";
 import { printable } from "../../shared/formats/text.ts";
 import type { SelectorExplanation } from "../../shared/diagnosis/explain.ts";
-import type { Resolution } from "../../shared/ack/resolve.ts";
 import type { IO } from "../io.ts";
 import { formatTable, type Paint, widthOf } from "./terminal.ts";
 

@@ -1,3 +1,4 @@
+import { type Outcome, OUTCOMES } from "../../shared/core/resolution.ts";
 import {
   exemption, isCAPA, isController, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, WAIVERS,
   waiverVariables,
@@ -17,7 +18,6 @@ import { DNS_SUBDOMAIN } from "../../shared/formats/names.ts";
 import {
   MAX_CHAIN_LENGTH, MAX_CHAIN_LINKS, MAX_REASON_LENGTH,
 } from "../../shared/core/resolution-annotations.ts";
-import { type Outcome, OUTCOMES } from "../../shared/ack/selection.ts";
 import { conditionsOf } from "../conditions.ts";
 import { CREATE_AND_UPDATE, rulesOf, type WebhookOptions } from "../webhooks.ts";
 import { body, fieldVariables, not, read, text, texts, unlessStored } from "../../shared/formats/cel.ts";

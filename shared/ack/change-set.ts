@@ -1,5 +1,7 @@
+import { NO_CHANGES, type PendingChanges } from "../core/pending-changes.ts";
+import { RESOURCES } from "./resources.ts";
 import type { Inventory } from "../core/inventory.ts";
-import { type ACKResource, isPinned } from "../core/ack-resource.ts";
+import { type ACKResource, isPinned, resourceName } from "../core/ack-resource.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { type Labels, satisfies } from "../formats/label-selector.ts";
 import { NAME_LABEL } from "../formats/names.ts";
@@ -23,16 +25,6 @@ export interface SelectorTransition {
   /** Default: no changes. */
   readonly pending?: PendingChanges;
 }
-
-/** Admitted changes of a kind that the inventory does not contain yet. A scan treats these changes as applied. */
-export interface PendingChanges<T = EffectiveSelector> {
-  /** The names of the deleted objects. */
-  readonly deletions: ReadonlySet<string>;
-  /** The created or updated objects, by name. */
-  readonly writes: ReadonlyMap<string, T>;
-}
-
-export const NO_CHANGES: PendingChanges<never> = { deletions: new Set(), writes: new Map<string, never>() };
 
 /** Whether no pending change deletes or writes the stored selector. */
 export function isUnchanged({ name }: EffectiveSelector, { deletions, writes }: PendingChanges): boolean {
@@ -90,7 +82,7 @@ interface NamespaceState {
 export function* transitionsOfNamespace(
   inventory: Inventory, name: string, after: NamespaceState, visit: (transition: Transition) => boolean,
 ): Paced<boolean> {
-  const resources = Array.from(inventory.resources.inNamespace(name));
+  const resources = Array.from(inventory.of(RESOURCES).inNamespace(name));
   // Pauses after each resource, because the selectors for the new labels are not cached, and can be thousands.
   return yield* paced(resources, 1, (resource) => visit({
     resource,
@@ -121,7 +113,7 @@ type ResourceSets = readonly ReadonlySet<ACKResource>[];
  * Returns the resources that match one criterion of the selector. Uses the criterion that the fewest resources match.
  */
 function candidateSets(inventory: Inventory, selector: EffectiveSelector): ResourceSets {
-  const { resources } = inventory;
+  const resources = inventory.of(RESOURCES);
   const groups = selector.types?.groups ?? ANY_GROUP;
   const namespaces = candidateNamespaces(inventory, selector);
   const byGroup = groups.has("") ? resources.groups() : Array.from(groups, (group) => resources.ofGroup(group));
@@ -221,9 +213,4 @@ export function recreationHint(resources: readonly ACKResource[]): string {
   if (names.length === 0) return "";
   return `. The status of ${sortedListOf(names)} has no ARN: if the creation failed, delete the resource now, `
     + "while its old role is in use, and create it again after the change";
-}
-
-/** Returns the name of a resource for messages, such as `Bucket team-a/b1`. */
-export function resourceName({ kind, namespace, name }: ACKResource): string {
-  return `${kind} ${namespace}/${name ?? ""}`;
 }

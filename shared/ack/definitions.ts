@@ -1,13 +1,15 @@
+import { lostFields } from "./selector-crd.ts";
+import { SELECTORS } from "./selectors.ts";
+import { RESOURCES } from "./resources.ts";
 import { isACKGroup, SELECTOR_GROUP, SELECTOR_KIND, unknownGroups } from "../core/ack-groups.ts";
 import type { ACKResource } from "../core/ack-resource.ts";
 import { type KnownFields, unknownFields } from "../core/shape.ts";
-import { lostFields } from "./selector-shape.ts";
 import { type FieldPath, formatFieldPath, type JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { paced, type Paced } from "../formats/paced.ts";
 import { compareText, countOf, listOf } from "../formats/text.ts";
 import type { Inventory } from "../core/inventory.ts";
-import { ACK_FIELDS, prunedFields } from "./iamroleselector.ts";
+import { ACK_FIELDS, prunedFields } from "../core/iamroleselector.ts";
 import { accountOfResource, RESOURCES_BETWEEN_PAUSES } from "./change-set.ts";
 import { type Selection, selectionFor } from "./selection.ts";
 import type { Check, CheckContext, Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
@@ -38,11 +40,11 @@ export const IRS_34: ScanningCheck<KindDeletion> = {
   ofChange: true,
   *scan({ group, kind, inventory, settings }: KindDeletion): Paced<readonly Fault[]> {
     if (group !== SELECTOR_GROUP || kind !== SELECTOR_KIND) return [];
-    const selectors = inventory.selectors.size + inventory.selectors.malformed.size;
+    const selectors = inventory.of(SELECTORS).size + inventory.of(SELECTORS).malformed.size;
     // In mode carm, selectors have no effect.
     const selected = settings.mode === "carm"
       ? []
-      : yield* listMatches(inventory, inventory.resources.all(), (_, one) => one.selectors.length > 0);
+      : yield* listMatches(inventory, inventory.of(RESOURCES).all(), (_, one) => one.selectors.length > 0);
     const deleted = `${countOf(selectors, SELECTOR_KIND)} would be deleted with the CustomResourceDefinition`;
     if (selected.length > 0) {
       const message = `${deleted}, and the controller's own role and account would apply to ${countAndList(selected)}`;
@@ -68,7 +70,7 @@ export const ACK_34: ScanningCheck<KindDeletion> = {
   ofChange: true,
   *scan({ group, kind, inventory }: KindDeletion): Paced<readonly Fault[]> {
     if (!isACKGroup(group)) return [];
-    const resources = inventory.resources.ofGroup(group);
+    const resources = inventory.of(RESOURCES).ofGroup(group);
     const deleted = yield* listMatches(inventory, resources, (resource) => resource.kind === kind);
     if (deleted.length === 0) return [];
     const message = `the deletion of the CustomResourceDefinition also deletes ${countAndList(deleted)}`;
@@ -185,7 +187,7 @@ const AUD_10: DefinitionCheck = {
   example: "# The CRD of an ACK kind whose objects the user may not list.",
   on: ["AUDIT"],
   *find({ group, kind, inventory }) {
-    if (!inventory.unlisted("resources").has(`${kind}.${group}`)) return;
+    if (!inventory.unlisted(RESOURCES).has(`${kind}.${group}`)) return;
     yield { path: ["spec", "names", "plural"], message: "the objects of the kind cannot be listed" };
   },
 };

@@ -1,8 +1,8 @@
+import type { Resolution } from "../core/resolution.ts";
 import { RESOLUTION_KEYS } from "../core/annotation-keys.ts";
 import { annotationPath } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 import { staleAnnotations } from "../core/resolution-annotations.ts";
-import type { Resolution } from "./resolve.ts";
 import type { CheckContext, Fault, QuickCheck } from "../core/check.ts";
 import type { ClusterChange } from "../capa/cluster-reference.ts";
 import { RESOLUTION, type ResourceChange } from "./resource-change.ts";

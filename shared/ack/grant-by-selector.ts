@@ -1,3 +1,4 @@
+import { SELECTORS } from "./selectors.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { compareText, quote } from "../formats/text.ts";
 import { LIMITS } from "../core/limits.ts";
@@ -71,7 +72,7 @@ class Decision {
 
   /** Grants the role of a selector. Caches the grant, which is the same for each type that the selector selects. */
   grantOf(selector: EffectiveSelector): Grant {
-    const faulty = this.inventory.selectors.faulty.get(selector.name);
+    const faulty = this.inventory.of(SELECTORS).faulty.get(selector.name);
     const grant = this.#grants.get(selector)
       ?? (faulty === undefined ? this.#role(selector) : malformed(faulty));
     this.#grants.set(selector, grant);
@@ -88,9 +89,9 @@ class Decision {
  * scope, the resource must be in the namespace of the scope.
  */
 export function selectorGrantByName(inventory: Inventory, name: string, query: RoleQuery, steps: Steps): Grant {
-  const faulty = inventory.selectors.faulty.get(name);
+  const faulty = inventory.of(SELECTORS).faulty.get(name);
   if (faulty !== undefined) return malformed(faulty);
-  const selector = inventory.selectors.get(name);
+  const selector = inventory.of(SELECTORS).get(name);
   if (selector === undefined) {
     return deny(
       "ERR_SELECTOR_UNKNOWN",
@@ -112,14 +113,14 @@ export function selectorGrantOfRole(inventory: Inventory, roleARN: string, query
   const { scope } = query;
   const unknown = scope === null ? null : unknownNamespace(inventory, scope);
   if (unknown !== null) return unknown;
-  const withRole = inventory.selectors.ofRole(roleARN);
+  const withRole = inventory.of(SELECTORS).ofRole(roleARN);
   const search = new ObstacleSearch(inventory, query, steps);
   const granting = firstByName(withRole, (selector) => selector.grantable && search.obstacleOf(selector) === null);
   if (granting !== null) {
     const only = withRole.size === 1 ? onlyNamespace(granting) : null;
     return role(inventory, granting, { scope: query, namespace: scope ?? only }, steps);
   }
-  const faulty = firstByName(inventory.selectors.faultyOfRole(roleARN), () => true);
+  const faulty = firstByName(inventory.of(SELECTORS).faultyOfRole(roleARN), () => true);
   if (faulty !== null) return malformed(faulty);
   const ofKinds = firstByName(withRole, (selector) => search.obstacleOf(selector)?.reason !== "kinds");
   const obstacle = ofKinds === null ? null : search.obstacleOf(ofKinds);
@@ -191,10 +192,10 @@ interface Requested {
 function role(inventory: Inventory, selector: EffectiveSelector, requested: Requested, steps: Steps): Grant {
   const { roleARN } = selector;
   const { scope, namespace } = requested;
-  const withRole = inventory.selectors.ofRole(roleARN);
+  const withRole = inventory.of(SELECTORS).ofRole(roleARN);
   const differing = new Set<string>();
   // All selectors in one set have equal session settings.
-  for (const [other = selector] of inventory.selectors.sessionsOfRole(roleARN)) {
+  for (const [other = selector] of inventory.of(SELECTORS).sessionsOfRole(roleARN)) {
     steps.take();
     for (const annotation of differingExtras(selector.extras, other.extras)) differing.add(annotation);
   }

@@ -1,3 +1,4 @@
+import { SELECTORS } from "./selectors.ts";
 import type { Inventory } from "../core/inventory.ts";
 import type { Labels } from "../formats/label-selector.ts";
 import { candidateNamespaces } from "./change-set.ts";
@@ -96,12 +97,13 @@ export class ObstacleSearch {
   }
 
   *#clusterWide({ type, labels }: Example): Iterable<EffectiveSelector> {
-    for (const selectors of this.#inventory.selectors.clusterWide(type.group, labels)) yield* selectors;
+    for (const selectors of this.#inventory.of(SELECTORS).clusterWide(type.group, labels)) yield* selectors;
   }
 
   /** Yields every selector with a namespace restriction that selects the example, and possibly others. */
   *#within(namespace: string, { labels }: Example): Iterable<EffectiveSelector> {
-    const { selectors, namespaces } = this.#inventory;
+    const { namespaces } = this.#inventory;
+    const selectors = this.#inventory.of(SELECTORS);
     const namespaceLabels = namespaces.labelsOf(namespace);
     for (const last of this.#rivals) if (selectsNamespace(last, namespace, namespaceLabels)) yield last;
     yield* selectors.inNamespaceFor(namespace, labels);

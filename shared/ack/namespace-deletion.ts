@@ -1,3 +1,7 @@
+import { resourceName } from "../core/ack-resource.ts";
+import type { ChainLink } from "../core/resolution.ts";
+import { REFERRERS } from "../capa/referrers.ts";
+import { RESOURCES } from "./resources.ts";
 import { ACK_GROUPS, serviceOf } from "../core/ack-groups.ts";
 import { DELETION_POLICY_ANNOTATION } from "../core/annotation-keys.ts";
 import { annotationPath, type FieldPath } from "../formats/json.ts";
@@ -6,13 +10,12 @@ import { paced, type Paced } from "../formats/paced.ts";
 import { closest, compareText, countOf, listOf, MAX_NAMES, printable, quote, sortedListOf } from "../formats/text.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { isOfTemplate, referenceOf, type Referrer } from "../capa/referrer.ts";
-import { resourceName } from "./change-set.ts";
-import { type ChainLink, identityChain, referrerName } from "../capa/identity-chain.ts";
+import { identityChain, referrerName } from "../capa/identity-chain.ts";
 import { describeIdentity } from "../capa/identity-denials.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
 import { SCAN_LIMIT } from "../core/fault-texts.ts";
 import type { NamespaceChange } from "../core/namespace-change.ts";
-import { isSameLabels } from "../core/role-inputs.ts";
+import { isSameLabels } from "./role-inputs.ts";
 import { DELETION_POLICY } from "../core/value-types.ts";
 
 /** Matches the annotation key for the deletion policy of a service, such as `s3.services.k8s.aws/deletion-policy`. */
@@ -65,7 +68,7 @@ export const NS_13: QuickCheck<NamespaceChange> = {
   requires: ["resources"],
   on: ["DELETE"],
   *find({ inventory, name }): Iterable<Fault> {
-    const resources = inventory.resources.inNamespace(name);
+    const resources = inventory.of(RESOURCES).inNamespace(name);
     if (resources.size === 0) return;
     // Sorts only the resources that the message lists, because a namespace may contain many resources.
     const some = [...resources].slice(0, MAX_NAMES).map(resourceName).toSorted(compareText);
@@ -92,7 +95,7 @@ export const NS_12: ScanningCheck<NamespaceChange> = {
     if (stored === null || isSameLabels(stored.labels, state.labels)) return [];
     const losing: string[] = [];
     // Copies the objects, because the inventory may change during a pause.
-    yield* paced([...inventory.referrers.inNamespace(name)], OBJECTS_BETWEEN_PAUSES, (user) => {
+    yield* paced([...inventory.of(REFERRERS).inNamespace(name)], OBJECTS_BETWEEN_PAUSES, (user) => {
       const link = lostLink(inventory, user, { before: stored.labels, after: state.labels });
       if (link !== undefined) losing.push(`${referrerName(user)} (${describeIdentity(link)})`);
       return losing.length < SCAN_LIMIT;
@@ -124,7 +127,7 @@ export const NS_13_OF_CLUSTERS: QuickCheck<NamespaceChange> = {
   ...NS_13,
   requires: ["clusters"],
   *find({ inventory, name }): Iterable<Fault> {
-    const objects = [...inventory.referrers.inNamespace(name)].filter((one) => !isOfTemplate(one));
+    const objects = [...inventory.of(REFERRERS).inNamespace(name)].filter((one) => !isOfTemplate(one));
     if (objects.length === 0) return;
     const list = sortedListOf(objects.map(referrerName));
     const count = countOf(objects.length, "object");

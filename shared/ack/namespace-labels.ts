@@ -1,3 +1,5 @@
+import { controllerAccountOf } from "../core/resolution.ts";
+import { SELECTORS } from "./selectors.ts";
 import { USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
 import type { Inventory } from "../core/inventory.ts";
 import type { FieldPath } from "../formats/json.ts";
@@ -5,13 +7,12 @@ import { compareText } from "../formats/text.ts";
 import {
   accountMoveOf, accountOfResource, recreationHint, type Transition, transitionsOfNamespace,
 } from "./change-set.ts";
-import { controllerAccountOf } from "./resolve.ts";
 import { DEFAULT_ROLE, describeRole, isSelectorName, type Selection } from "./selection.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
 import { AffectedResources, type Effect } from "../core/fault-texts.ts";
 import type { NamespaceChange, NamespaceState } from "../core/namespace-change.ts";
-import { CHOICE_PATH, isSameLabels, type RoleCause, roleCause } from "../core/role-inputs.ts";
+import { CHOICE_PATH, isSameLabels, type RoleCause, roleCause } from "./role-inputs.ts";
 import { usedSelector, useEverywhereFix, useFix, useRule } from "../core/use-rights.ts";
 
 const LABELS = ["metadata", "labels"] as const;
@@ -170,8 +171,8 @@ interface Gain {
  */
 export function gainedSelectors(change: StateChange): ReadonlyMap<string, Gain> {
   const { inventory, name, stored, state } = change;
-  const before = new Set(stored === null ? [] : inventory.selectors.inNamespace(name, stored.labels));
-  const after = inventory.selectors.inNamespace(name, state.labels);
+  const before = new Set(stored === null ? [] : inventory.of(SELECTORS).inNamespace(name, stored.labels));
+  const after = inventory.of(SELECTORS).inNamespace(name, state.labels);
   const added = after.filter((selector) => !before.has(selector));
   const selecting = added.map((selector) => selector.name).toSorted(compareText);
   const gains = new Map<string, Gain>(

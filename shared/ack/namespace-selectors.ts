@@ -1,3 +1,4 @@
+import { SELECTORS } from "./selectors.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { rarestLabel, requiredLabels } from "./selector-index.ts";
 import { labelKey, SetIndex } from "../core/set-index.ts";
@@ -29,8 +30,8 @@ export class NamespaceSelectors {
   }
 
   *#read(group: string): Iterable<EffectiveSelector> {
-    yield* this.#inventory.selectors.inNamespace(this.#namespace);
-    for (const clusterWide of this.#inventory.selectors.clusterWide(group)) yield* clusterWide;
+    yield* this.#inventory.of(SELECTORS).inNamespace(this.#namespace);
+    for (const clusterWide of this.#inventory.of(SELECTORS).clusterWide(group)) yield* clusterWide;
   }
 }
 

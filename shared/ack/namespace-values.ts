@@ -1,3 +1,5 @@
+import { SELECTORS } from "./selectors.ts";
+import { RESOURCES } from "./resources.ts";
 import type { ACKResource } from "../core/ack-resource.ts";
 import {
   DEFAULT_REGION_ANNOTATION, ENDPOINT_URL_ANNOTATION, IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION, REGION_ANNOTATION,
@@ -101,11 +103,11 @@ export const NS_07_OF_ROLES: QuickCheck<NamespaceChange> = {
   *find({ inventory, name, state }): Iterable<Fault> {
     const region = annotationOf(state, DEFAULT_REGION_ANNOTATION);
     const partition = partitionOfRegion(region);
-    const selecting = inventory.selectors.inNamespace(name, state.labels);
+    const selecting = inventory.of(SELECTORS).inNamespace(name, state.labels);
     const isUsable = ({ roleARN }: EffectiveSelector): boolean => parseARN(roleARN)?.partition === partition;
     if (partition === null || selecting.length === 0 || selecting.some(isUsable)) return;
     // Only a namespace without a usable role of its own is compared with the selectors of all namespaces.
-    for (const one of inventory.selectors.values()) if (isOfEveryNamespace(one) && isUsable(one)) return;
+    for (const one of inventory.of(SELECTORS).values()) if (isOfEveryNamespace(one) && isUsable(one)) return;
     const names = sortedListOf(selecting.map((selector) => selector.name));
     const message = `region ${quote(region)} is in partition ${partition}, but no role of its selectors is: ${names}`;
     yield { path: REGION_PATH, message, fix: "set a region of the partition of these roles" };
@@ -127,7 +129,7 @@ export const NS_07B: QuickCheck<NamespaceChange> = {
     const after = defaultRegionOf(state, settings.region);
     if (stored === null || after === defaultRegionOf(stored, settings.region)) return;
     const before = defaultRegionOf(stored, settings.region);
-    const affected = [...inventory.resources.inNamespace(name)].filter((resource) => (
+    const affected = [...inventory.of(RESOURCES).inNamespace(name)].filter((resource) => (
       usesDefaultRegion(resource) && resource.status.region !== after
       && (before === null || resource.status.region === before)
     ));

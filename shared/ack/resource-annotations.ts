@@ -1,3 +1,5 @@
+import { desiredRegion } from "../core/resolve.ts";
+import type { Region } from "../core/resolution.ts";
 import {
   ACK_PREFIX, ADOPTED_ANNOTATION, ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION, DELETION_POLICY_ANNOTATION,
   IGNORE_FIELD_DRIFT_ANNOTATION, isServiceDeletionPolicy, NAMESPACE_ANNOTATIONS, PROPOSED_TEAM_ANNOTATION,
@@ -12,7 +14,6 @@ import { LIMITS } from "../core/limits.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import { checkOf } from "../core/field-rule.ts";
 import { RESOLUTION, type ResourceChange } from "./resource-change.ts";
-import { desiredRegion, type Region } from "./resolve.ts";
 import { DELETION_POLICY, REGION_NAME, TRUE_OR_FALSE } from "../core/value-types.ts";
 
 export const ACK_10 = checkOf<ResourceChange>({

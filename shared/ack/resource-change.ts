@@ -1,10 +1,11 @@
+import { resolve } from "../core/resolve.ts";
+import type { Resolution } from "../core/resolution.ts";
 import { type ACKResource, resourceOf } from "../core/ack-resource.ts";
 import { USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
 import type { AccessByName } from "../core/context.ts";
 import type { ErrorCode } from "../formats/errors.ts";
 import { field, type JsonObject } from "../formats/json.ts";
 import { type Crossing, crossingsOf } from "./crossings.ts";
-import { type Resolution, resolve } from "./resolve.ts";
 import type { CheckContext, CheckInput, Requirement } from "../core/check.ts";
 
 /** A resource, and its role according to the current inventory. */

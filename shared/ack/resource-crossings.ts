@@ -1,10 +1,11 @@
+import { resolve } from "../core/resolve.ts";
+import { RESOURCES } from "./resources.ts";
 import type { ACKResource } from "../core/ack-resource.ts";
 import type { FieldPath } from "../formats/json.ts";
 import { printable, quote } from "../formats/text.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { BUNDLED_KINDS, typesIn } from "./bundled-types.ts";
 import type { Crossing } from "./crossings.ts";
-import { resolve } from "./resolve.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import { ownerOfNamespace } from "../core/protected-namespaces.ts";
 import { resourceInAccount } from "../core/fault-texts.ts";
@@ -63,11 +64,11 @@ const KINDS = Array.from(
  * Returns the stored resource that the reference means; null if it is not known. The name of the field usually ends in
  * the kind, as `kmsKeyRef` does. It names no group.
  */
-function referencedResource({ resources }: Inventory, { path, namespace, name }: Crossing): ACKResource | null {
+function referencedResource(inventory: Inventory, { path, namespace, name }: Crossing): ACKResource | null {
   const [field = ""] = path.filter((step) => typeof step === "string").slice(-2); // the last step is `from`
   const word = field.replace(/Refs?$/, "").toLowerCase();
   const found = KINDS.filter(({ ending }) => word.endsWith(ending))
-    .flatMap(({ group, kind }) => resources.get({ group, kind, namespace, name }) ?? []);
+    .flatMap(({ group, kind }) => inventory.of(RESOURCES).get({ group, kind, namespace, name }) ?? []);
   const [first, ...others] = found.toSorted((a, b) => b.kind.length - a.kind.length);
   if (first === undefined) return null;
   return others.some(({ kind }) => kind.length === first.kind.length) ? null : first;

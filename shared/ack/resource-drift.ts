@@ -1,13 +1,13 @@
+import type { Outcome } from "../core/resolution.ts";
+import { desiredRegion } from "../core/resolve.ts";
 import { DELETION_POLICY_ANNOTATION, REGION_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
 import { annotationPath, field, type JsonObject, stringAt } from "../formats/json.ts";
 import { listOf, quote } from "../formats/text.ts";
-import { desiredRegion } from "./resolve.ts";
-import type { Outcome } from "./selection.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import {
   refusedFix, RESOLUTION, RESOLUTION_AND_CONTROLLER_ACCOUNT, resolutionClause, type ResourceChange,
 } from "./resource-change.ts";
-import { CHOICE_PATH, choiceFor } from "../core/role-inputs.ts";
+import { CHOICE_PATH, choiceFor } from "./role-inputs.ts";
 import { carmAnnotations } from "../carm/carm-maps.ts";
 import type { Inventory } from "../core/inventory.ts";
 import type { ResourceQuery } from "../core/ack-resource.ts";

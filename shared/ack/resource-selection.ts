@@ -1,3 +1,5 @@
+import type { Resolution } from "../core/resolution.ts";
+import { SELECTORS } from "./selectors.ts";
 import {
   IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION, SELECTOR_REQUIRED_ANNOTATION, USE_SELECTOR_ANNOTATION,
 } from "../core/annotation-keys.ts";
@@ -9,13 +11,12 @@ import { ownRolePermission, REQUIRED, requirementOf } from "./namespace-values.t
 import {
   refusedFix, RESOLUTION, resolutionClause, type ResolvedResource, type ResourceChange,
 } from "./resource-change.ts";
-import { choiceFor, isSameLabels, type RoleCause, roleCause } from "../core/role-inputs.ts";
+import { choiceFor, isSameLabels, type RoleCause, roleCause } from "./role-inputs.ts";
 import { usedSelector, useFix, useRule } from "../core/use-rights.ts";
 import type { AccessByName } from "../core/context.ts";
 import { readsResourceLabels } from "../core/effective-selector.ts";
 import { isPinned } from "../core/ack-resource.ts";
 import { listOf, quote } from "../formats/text.ts";
-import type { Resolution } from "./resolve.ts";
 
 const METADATA = ["metadata"] as const;
 const CHOOSE_ACCOUNT = `annotate the namespace with ${OWNER_ACCOUNT_ANNOTATION}`;
@@ -48,10 +49,10 @@ function* noRoleFaults({ resolution, inventory }: ResourceChange): Iterable<Faul
 
 /** Labels change nothing if no selector reads them. */
 function conflictFix(
-  { selectors }: Resolution, { runtime, selectors: all }: ResourceChange["inventory"],
+  { selectors }: Resolution, inventory: ResourceChange["inventory"],
 ): Pick<Fault, "fix"> {
-  if (runtime === "extended") return { fix: `${RESTRICT}, or name one in ${USE_SELECTOR_ANNOTATION}` };
-  return selectors.some(({ name }) => readsResourceLabels(all.get(name))) ? {} : { fix: RESTRICT };
+  if (inventory.runtime === "extended") return { fix: `${RESTRICT}, or name one in ${USE_SELECTOR_ANNOTATION}` };
+  return selectors.some(({ name }) => readsResourceLabels(inventory.of(SELECTORS).get(name))) ? {} : { fix: RESTRICT };
 }
 
 export const ACK_05: QuickCheck<ResourceChange> = {

@@ -1,3 +1,4 @@
+import type { StoreKey } from "../core/store.ts";
 import { type ACKResource, resourceOf } from "../core/ack-resource.ts";
 import type { JsonObject } from "../formats/json.ts";
 import type { ObjectID } from "../formats/object-meta.ts";
@@ -137,6 +138,11 @@ export class ResourceStore {
     return this.#byKey.values();
   }
 }
+
+/** The store of ACK resources. */
+export const RESOURCES: StoreKey<ResourceStore> = {
+  name: "resources", isPartial: true, open: () => new ResourceStore(),
+};
 
 /** Returns a text that identifies a resource: its group, kind, namespace and name. */
 export function resourceKey({ group, kind, namespace, name }: ResourceName): string {

@@ -1,3 +1,5 @@
+import { type Outcome } from "../core/resolution.ts";
+import { SELECTORS } from "./selectors.ts";
 import type { ResourceQuery } from "../core/ack-resource.ts";
 import { USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
 import type { Labels } from "../formats/label-selector.ts";
@@ -19,9 +21,6 @@ export function conflictSentence(names: Iterable<string>): string {
   const list = `[${first.join(", ")}${more}]`;
   return `Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: ${list}`;
 }
-
-export const OUTCOMES = ["selected", "default", "conflict", "refused"] as const;
-export type Outcome = (typeof OUTCOMES)[number];
 
 /** The selector that sets the role of a resource, or the reason why no selector does. */
 export interface Selection {
@@ -108,10 +107,12 @@ export function usedSelectors(inventory: Inventory, query: ResourceQuery): strin
 
 /** Returns the reason why a choice is refused. `selecting` are all selectors that select the resource. */
 export function refusalMessage(
-  { selectors }: Inventory, { name, from }: Choice, selecting: readonly EffectiveSelector[],
+  inventory: Inventory, { name, from }: Choice, selecting: readonly EffectiveSelector[],
 ): string {
+  const selectors = inventory.of(SELECTORS);
   const isMalformed = selectors.malformed.has(name);
-  const state = isMalformed ? "is malformed" : selectors.has(name) ? "does not select the resource" : "does not exist";
+  const exists = selectors.has(name);
+  const state = isMalformed ? "is malformed" : exists ? "does not select the resource" : "does not exist";
   const names = selecting.length === 0 ? "No IAMRoleSelector" : sortedListOf(selecting.map((one) => one.name));
   return `The annotation ${USE_SELECTOR_ANNOTATION} of the ${from} names IAMRoleSelector ${quote(name)}, `
     + `which ${state}. ${names} ${selecting.length > 1 ? "select" : "selects"} the resource.`;
@@ -131,10 +132,10 @@ export function selectingSelectors(
 ): EffectiveSelector[] {
   const type = inventory.kinds.typeOf(query);
   const selecting: EffectiveSelector[] = [];
-  for (const selector of inventory.selectors.inNamespace(query.namespace, namespaceLabels)) {
+  for (const selector of inventory.of(SELECTORS).inNamespace(query.namespace, namespaceLabels)) {
     if (selectsWithinNamespace(selector, type, query.labels)) selecting.push(selector);
   }
-  for (const selectors of inventory.selectors.clusterWide(query.group, query.labels)) {
+  for (const selectors of inventory.of(SELECTORS).clusterWide(query.group, query.labels)) {
     for (const selector of selectors)
       if (selectsWithinNamespace(selector, type, query.labels)) selecting.push(selector);
   }

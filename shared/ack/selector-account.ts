@@ -1,3 +1,6 @@
+import type { PendingChanges } from "../core/pending-changes.ts";
+import { controllerAccountOf } from "../core/resolution.ts";
+import { SELECTORS } from "./selectors.ts";
 import { REPLACES_ANNOTATION } from "../core/annotation-keys.ts";
 import { annotationPath } from "../formats/json.ts";
 import { compareText, listOf, quote, sortedListOf } from "../formats/text.ts";
@@ -5,8 +8,7 @@ import type { Fault, QuickCheck } from "../core/check.ts";
 import type { SelectorChange } from "./selector-change.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { parseARN, parseRoleARN, partitionOfRegion } from "../formats/arn.ts";
-import { isUnchanged, type PendingChanges } from "./change-set.ts";
-import { controllerAccountOf } from "./resolve.ts";
+import { isUnchanged } from "./change-set.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import { differingExtras, shortName } from "../core/session-annotations.ts";
 import { SCAN_LIMIT, tenantLabelFaults } from "../core/fault-texts.ts";
@@ -135,7 +137,7 @@ function* selectorsWithOtherSession(
   { name, roleARN, extras }: EffectiveSelector, inventory: Inventory, pending: PendingChanges,
 ): Iterable<EffectiveSelector> {
   const differs = (other: EffectiveSelector): boolean => differingExtras(extras, other.extras).length > 0;
-  for (const selectors of inventory.selectors.sessionsOfRole(roleARN)) {
+  for (const selectors of inventory.of(SELECTORS).sessionsOfRole(roleARN)) {
     for (const other of selectors) {
       if (!differs(other)) break; // the selectors of a set have equal session settings
       if (other.name !== name && isUnchanged(other, pending)) yield other;

@@ -1,6 +1,6 @@
 import { annotationPath, type FieldPath } from "../formats/json.ts";
 import type { LabelSelectorSpec } from "../formats/label-selector.ts";
-import type { SelectorSpec } from "./iamroleselector.ts";
+import type { SelectorSpec } from "../core/iamroleselector.ts";
 import type { Fault, SelectorCheck } from "../core/check.ts";
 import { SELECTOR_ANNOTATIONS } from "../core/annotation-keys.ts";
 import { annotationAt } from "../formats/object-meta.ts";

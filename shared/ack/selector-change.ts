@@ -1,19 +1,20 @@
+import type { Hits } from "./hits.ts";
+import { NO_CHANGES, type PendingChanges } from "../core/pending-changes.ts";
+import { controllerAccountOf } from "../core/resolution.ts";
 import type { JsonObject } from "../formats/json.ts";
 import {
-  accountMoveOf, accountOfResource, NO_CHANGES, type PendingChanges, type SelectorTransition, type Transition,
-  transitionsOfSelector,
+  accountMoveOf, accountOfResource, type SelectorTransition, type Transition, transitionsOfSelector,
 } from "./change-set.ts";
 import type { JudgedSelector } from "./selector.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
-import type { SelectorSpec } from "./iamroleselector.ts";
+import type { SelectorSpec } from "../core/iamroleselector.ts";
 import type { CheckContext, CheckInput } from "../core/check.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { isPinned } from "../core/ack-resource.ts";
 import type { Paced } from "../formats/paced.ts";
-import { controllerAccountOf } from "./resolve.ts";
 import { type Selection, selectionOf } from "./selection.ts";
-import { type Hits, SCAN_LIMIT } from "../core/fault-texts.ts";
+import { SCAN_LIMIT } from "../core/fault-texts.ts";
 import { deletionPolicyOf } from "./resource-drift.ts";
 import { DELETION_POLICY_DELETE } from "../core/value-types.ts";
 

@@ -1,3 +1,5 @@
+import { type Hits, listHits } from "./hits.ts";
+import { SELECTORS } from "./selectors.ts";
 import { REPLACES_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
 import type { Origin } from "../core/context.ts";
 import type { Inventory } from "../core/inventory.ts";
@@ -9,7 +11,7 @@ import type { Transition } from "./change-set.ts";
 import { type EffectiveSelector, selectsNamespace } from "../core/effective-selector.ts";
 import { canOverlap } from "./selector-overlap.ts";
 import type { Fault, ScanningCheck } from "../core/check.ts";
-import { type Hits, listHits, resourceInAccount, SCAN_LIMIT } from "../core/fault-texts.ts";
+import { resourceInAccount, SCAN_LIMIT } from "../core/fault-texts.ts";
 import { isReplacing, type SelectorChange } from "./selector-change.ts";
 
 export const IRS_17: ScanningCheck<SelectorChange> = {
@@ -174,7 +176,7 @@ export function* overlappingSelectors(
   inventory: Inventory, selector: EffectiveSelector, excluded: ReadonlySet<string>, namespaces: "any" | "existing",
 ): Paced<string[]> {
   const names: string[] = [];
-  const candidates = yield* inventory.selectors.overlapCandidates(selector);
+  const candidates = yield* inventory.of(SELECTORS).overlapCandidates(selector);
   yield* paced(candidates, PAIRS_BETWEEN_PAUSES, (other) => {
     if (other.name === selector.name || excluded.has(other.name) || isReplacing(selector, other)) return true;
     // Compares the namespaces first, because this comparison excludes most pairs and takes a tenth of the time of

@@ -1,11 +1,12 @@
+import { listHits } from "./hits.ts";
+import { resourceName } from "../core/ack-resource.ts";
+import { RESOURCES } from "./resources.ts";
 import { REPLACES_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
-import {
-  accountMoveOf, accountOfResource, recreationHint, resourceName, type Transition,
-} from "./change-set.ts";
+import { accountMoveOf, accountOfResource, recreationHint, type Transition } from "./change-set.ts";
 import type { FieldPath } from "../formats/json.ts";
 import type { Paced } from "../formats/paced.ts";
 import type { Fault, ScanningCheck } from "../core/check.ts";
-import { listHits, resourceInAccount } from "../core/fault-texts.ts";
+import { resourceInAccount } from "../core/fault-texts.ts";
 import type { SelectorChange, SelectorEffects } from "./selector-change.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { compareText, listOf } from "../formats/text.ts";
@@ -122,7 +123,7 @@ function unlistedKinds(inventory: Inventory, selector: EffectiveSelector | null)
   const couldSelect = (kind: string): boolean => (
     selector.types === null || selector.types.coversGroup(kind.slice(kind.indexOf(".") + 1))
   );
-  return [...inventory.unlisted("resources")].filter(couldSelect).toSorted(compareText);
+  return [...inventory.unlisted(RESOURCES)].filter(couldSelect).toSorted(compareText);
 }
 
 export const IRS_31: ScanningCheck<SelectorChange> = {

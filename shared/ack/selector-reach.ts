@@ -1,3 +1,5 @@
+import { NAMESPACE_OWNERS } from "../carm/namespace-owners.ts";
+import { CARM_MAPS } from "../carm/map-store.ts";
 import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import type { Inventory } from "../core/inventory.ts";
@@ -7,7 +9,7 @@ import { objectReference } from "../formats/object-meta.ts";
 import { countOf, printable, quote, sortedListOf } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import { candidateNamespaces, transitionsOfSelector } from "./change-set.ts";
-import type { SelectorSpec } from "./iamroleselector.ts";
+import type { SelectorSpec } from "../core/iamroleselector.ts";
 import { type EffectiveSelector, selectsNamespace } from "../core/effective-selector.ts";
 import { type CheckContext, type Fault, isComplete, type QuickCheck, type ScanningCheck } from "../core/check.ts";
 import { misspelledNamespace } from "../core/fault-texts.ts";
@@ -150,10 +152,10 @@ const CARM_FIX = "assign the role in the CARM maps, or switch the controllers an
 
 function usesOfCARM(inventory: Inventory, { ackSystemNamespace }: DecisionSettings): string[] {
   const maps = [ACCOUNT_MAP, TEAM_MAP].flatMap((name) => {
-    const keys = inventory.carmMaps.data(ackSystemNamespace, name)?.size ?? 0;
+    const keys = inventory.of(CARM_MAPS).data(ackSystemNamespace, name)?.size ?? 0;
     return keys === 0 ? [] : [`ConfigMap ${ackSystemNamespace}/${name} has ${countOf(keys, "key")}`];
   });
-  const { usingCARM } = inventory.namespaces;
-  if (usingCARM.size === 0) return maps;
-  return [...maps, `${countOf(usingCARM.size, "annotated namespace")}: ${sortedListOf(usingCARM)}`];
+  const owners = inventory.of(NAMESPACE_OWNERS);
+  if (owners.size === 0) return maps;
+  return [...maps, `${countOf(owners.size, "annotated namespace")}: ${sortedListOf(owners.names)}`];
 }

@@ -2,7 +2,7 @@ import type { TemplateContext } from "../core/context.ts";
 import { type FieldPath, type JsonObject, valueAt } from "../formats/json.ts";
 import { opensPlaceholder } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
-import { readSelectorSpec } from "./iamroleselector.ts";
+import { readSelectorSpec } from "../core/iamroleselector.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 
 /** An IAMRoleSelector that is a template in another object. */

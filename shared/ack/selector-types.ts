@@ -2,7 +2,7 @@ import type { Origin, Runtime } from "../core/context.ts";
 import type { FieldPath } from "../formats/json.ts";
 import { isACKGroup, nearestGroups } from "../core/ack-groups.ts";
 import { quote } from "../formats/text.ts";
-import type { SelectorSpec, TypeEntrySpec } from "./iamroleselector.ts";
+import type { SelectorSpec, TypeEntrySpec } from "../core/iamroleselector.ts";
 import { effectiveEntry, readsAPIVersion, rewrittenEntry, type TypeEntry } from "../core/resource-types.ts";
 import type { Fault, SelectorCheck } from "../core/check.ts";
 

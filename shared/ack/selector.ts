@@ -2,7 +2,7 @@ import { REPLACES_ANNOTATION } from "../core/annotation-keys.ts";
 import type { Origin, Runtime } from "../core/context.ts";
 import { objectExcess } from "../core/limits.ts";
 import { compileSpec, type EffectiveSelector } from "../core/effective-selector.ts";
-import { readSelectorSpec, type SelectorSpec } from "./iamroleselector.ts";
+import { readSelectorSpec, type SelectorSpec } from "../core/iamroleselector.ts";
 import { readExtras } from "../core/session-annotations.ts";
 import { rewriteTypeEntries } from "../core/resource-types.ts";
 import {
@@ -86,9 +86,6 @@ export interface JudgedSelector {
   readonly roleARN: string;
   readonly faults: readonly SelectorFault[];
 }
-
-/** Judges a selector. The checks implement it (shared/ack/judge-selector.ts), which stand above the inventory. */
-export type Judge = (object: JsonObject, context: SelectorContext) => JudgedSelector;
 
 /** Whether the sidecar may grant the role of a selector that has the faults. */
 export function isGrantable(faults: readonly SelectorFault[]): boolean {

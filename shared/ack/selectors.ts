@@ -1,12 +1,13 @@
-import type { Origin, Runtime } from "../core/context.ts";
 import type { JsonObject } from "../formats/json.ts";
 import type { ObjectID } from "../formats/object-meta.ts";
 import type { Labels } from "../formats/label-selector.ts";
 import { type Paced, paced } from "../formats/paced.ts";
-import type { Judge, JudgedSelector } from "./selector.ts";
+import { judgeStored } from "./judge-selector.ts";
+import type { JudgedSelector } from "./selector.ts";
+import type { InventoryContext, StoreKey } from "../core/store.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import { NO_EXTRAS } from "../core/session.ts";
-import type { NamespaceStore } from "../core/namespaces.ts";
+import { NAMESPACES, type NamespaceStore } from "../core/namespaces.ts";
 import { OverlapIndex } from "./overlap-index.ts";
 import { SelectorIndex } from "./selector-index.ts";
 import { GroupIndex, SetIndex } from "../core/set-index.ts";
@@ -14,19 +15,12 @@ import { GroupIndex, SetIndex } from "../core/set-index.ts";
 /** Adding one selector to the overlap index takes about 5 µs, or 1 ms if its lists have the maximum length. */
 const INDEXED_BETWEEN_PAUSES = 5;
 
-interface SelectorContext {
-  readonly runtime: Runtime;
-  readonly origin: Origin;
-  readonly isForGrants?: boolean;
-}
-
 /**
  * The IAMRoleSelectors of an inventory, decoded once and indexed by name, role and namespace. The methods `get`, `has`,
  * `keys`, `values` and `size` cover only the effective selectors.
  */
 export class SelectorStore {
-  readonly #context: SelectorContext;
-  readonly #judge: Judge;
+  readonly #context: InventoryContext;
   readonly #namespaces: NamespaceStore;
   readonly #index: SelectorIndex;
   readonly #effective = new Map<string, EffectiveSelector>();
@@ -47,16 +41,16 @@ export class SelectorStore {
   #withNamespaceLabels = 0;
   #revision = 0;
 
-  constructor(context: SelectorContext, judge: Judge, namespaces: NamespaceStore) {
+  constructor(context: InventoryContext, namespaces: NamespaceStore) {
     this.#context = context;
-    this.#judge = judge;
     this.#namespaces = namespaces;
     this.#index = new SelectorIndex(namespaces);
+    namespaces.observe((name) => this.#evictNamespace(name));
   }
 
   put(object: JsonObject, { name }: Pick<ObjectID, "name">): void {
     this.remove({ name });
-    const all = this.#judge(object, this.#context);
+    const all = judgeStored(object, this.#context);
     // An inventory for grants drops the object, because a faulty selector can have 500,000 values, which take 30 times
     // the memory of their JSON text.
     const decoded = this.#context.isForGrants === true ? { ...all, object: {} } : all;
@@ -102,11 +96,8 @@ export class SelectorStore {
     if (selector.namespaceLabels !== null) this.#withNamespaceLabels--;
   }
 
-  /**
-   * Evicts the cached result for a namespace. The caller must call this function when the namespace is stored or
-   * removed.
-   */
-  evictNamespace(name: string): void {
+  /** Evicts the cached result for a namespace, which was stored or removed. */
+  #evictNamespace(name: string): void {
     this.#index.evict(name);
     this.#overlaps?.updateNamespace(name);
   }
@@ -209,5 +200,10 @@ export class SelectorStore {
     return this.#index.clusterWide(group, labels);
   }
 }
+
+/** The store of IAMRoleSelectors. */
+export const SELECTORS: StoreKey<SelectorStore> = {
+  name: "selectors", open: (stores) => new SelectorStore(stores.context, stores.of(NAMESPACES)),
+};
 
 const NO_SELECTORS: ReadonlySet<EffectiveSelector> = new Set();

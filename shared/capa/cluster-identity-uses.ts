@@ -1,3 +1,4 @@
+import { REFERRERS } from "./referrers.ts";
 import { isClusterAPIController } from "../core/exemptions.ts";
 import {
   CLUSTER_LABEL, type ClusterPart, isClusterPart, OWNERS_PATH, readClusterPart,
@@ -76,7 +77,7 @@ function canExist({ kind, name }: IdentityReference): boolean {
 }
 
 function* partUses(part: ClusterPart, stored: ClusterPart | null, inventory: Inventory): Iterable<IdentityUse> {
-  if (!inventory.includes("referrers")) {
+  if (!inventory.includes(REFERRERS)) {
     const what = "the webhook has not listed all clusters yet";
     yield { identity: null, path: ["metadata"], what, fix: "retry in a moment" };
   }
@@ -92,10 +93,10 @@ function* partUses(part: ClusterPart, stored: ClusterPart | null, inventory: Inv
 }
 
 /** Yields the identities of the Clusters to which the object belongs. */
-function* clusterUses({ clusters, isOfAWS, namespace }: ClusterPart, { referrers }: Inventory): Iterable<IdentityUse> {
+function* clusterUses({ clusters, isOfAWS, namespace }: ClusterPart, inventory: Inventory): Iterable<IdentityUse> {
   for (const { name, path } of clusters) {
     let isKnown = false;
-    for (const [referrer] of referrers.ofCluster(namespace, name)) {
+    for (const [referrer] of inventory.of(REFERRERS).ofCluster(namespace, name)) {
       isKnown = true;
       if (referrer !== undefined) yield useOf(referrer, path, `, the identity of Cluster ${quote(name)}`);
     }
@@ -113,7 +114,7 @@ function* clusterUses({ clusters, isOfAWS, namespace }: ClusterPart, { referrers
 /** Yields the identities of the objects that a Cluster names. An object that does not exist has no identity yet. */
 function* namedUses({ namespace, referrers }: ClusterPart, inventory: Inventory): Iterable<IdentityUse> {
   for (const { path, ...name } of referrers) {
-    const referrer = inventory.referrers.get({ ...name, namespace });
+    const referrer = inventory.of(REFERRERS).get({ ...name, namespace });
     if (referrer !== null) yield useOf(referrer, path, `, the identity of ${name.kind} ${quote(name.name)}`);
   }
 }

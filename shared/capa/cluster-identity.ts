@@ -1,6 +1,9 @@
+import type { ChainLink } from "../core/resolution.ts";
+import { IDENTITIES } from "./identities.ts";
+import { REFERRERS } from "./referrers.ts";
 import { ACCOUNT_OF_CAPA, type IdentityReference, isUnknownAccount, referenceKey } from "./identity.ts";
 import { clusterAccount, indexedAccounts } from "./cluster-account.ts";
-import { type ChainLink, referrerName } from "./identity-chain.ts";
+import { referrerName } from "./identity-chain.ts";
 import { describeIdentity } from "./identity-denials.ts";
 import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf } from "../core/capa-kinds.ts";
 import { clusterOf, credentialsOf, type Referrer, referrerPath, taggedClusterName } from "./referrer.ts";
@@ -99,8 +102,8 @@ export const AC_02: QuickCheck<ClusterChange> = {
  * Whether the selector of the identity could not be evaluated, because the inventory does not contain the Namespace:
  * manifests often lack it, and a watch reports a new Namespace with a delay.
  */
-function isUndecided(link: IdentityReference, namespace: string, { identities, namespaces }: Inventory): boolean {
-  const identity = namespaces.has(namespace) ? null : identities.get(link, namespace);
+function isUndecided(link: IdentityReference, namespace: string, inventory: Inventory): boolean {
+  const identity = inventory.namespaces.has(namespace) ? null : inventory.of(IDENTITIES).get(link, namespace);
   const allowed = identity !== null && "allowedNamespaces" in identity ? identity.allowedNamespaces : null;
   return allowed?.type === "some" && allowed.selector !== null;
 }
@@ -177,7 +180,7 @@ function siblingsWithOtherIdentity({ referrer, inventory }: ClusterChange, clust
   const { group, kind, namespace, name } = referrer;
   const own = keyOf(referrer);
   const siblings: Referrer[] = [];
-  for (const objects of inventory.referrers.ofCluster(namespace, cluster)) {
+  for (const objects of inventory.of(REFERRERS).ofCluster(namespace, cluster)) {
     // The set may contain the stored state of the checked object.
     for (const one of objects) {
       if (keyOf(one) === own) break;
@@ -222,7 +225,7 @@ function otherNamespaces({ referrer, inventory, settings }: ClusterChange, name:
   const found = new Set<string>();
   for (const key of indexedAccounts(account, inventory, settings)) {
     if (found.size >= SCAN_LIMIT) break;
-    for (const namespace of inventory.referrers.namespacesOfCluster(name, key)) {
+    for (const namespace of inventory.of(REFERRERS).namespacesOfCluster(name, key)) {
       if (found.size >= SCAN_LIMIT) break;
       if (namespace !== referrer.namespace) found.add(namespace);
     }

@@ -1,3 +1,4 @@
+import type { Resolution } from "../core/resolution.ts";
 import {
   CONTROLLER_IDENTITY, IDENTITY_KINDS, identityKindOf, ROLE_IDENTITY, STATIC_IDENTITY,
 } from "../core/capa-kinds.ts";
@@ -9,7 +10,6 @@ import { objectReference } from "../formats/object-meta.ts";
 import { closest, quote } from "../formats/text.ts";
 import { readReferrer, type Referrer, referrerPath } from "./referrer.ts";
 import { resolveReferrer } from "./resolve-identity.ts";
-import type { Resolution } from "../ack/resolve.ts";
 import type { CheckContext, CheckInput, Fault, QuickCheck } from "../core/check.ts";
 import { usedIdentity, useFix, useRule } from "../core/use-rights.ts";
 import { CLUSTER_LABEL } from "../core/cluster-parts.ts";

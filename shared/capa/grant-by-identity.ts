@@ -1,3 +1,4 @@
+import { IDENTITIES } from "./identities.ts";
 import { identityChain, referringNamespace } from "./identity-chain.ts";
 import { describeIdentity } from "./identity-denials.ts";
 import type {
@@ -69,7 +70,7 @@ export function grantIdentity(
  * new, or has changed. A kind that is not listed is never treated as empty.
  */
 function unlistedKind(inventory: Inventory, kind: string | undefined, { code }: Pick<Denial, "code">): Denial | null {
-  const isUnlisted = inventory.unlisted("identities").has(`${kind}.${INFRASTRUCTURE_GROUP}`);
+  const isUnlisted = inventory.unlisted(IDENTITIES).has(`${kind}.${INFRASTRUCTURE_GROUP}`);
   if (code !== "ERR_IDENTITY_UNKNOWN" || !isUnlisted) return null;
   const message = `The identities of kind ${kind} are not listed yet. Retry in a moment. If the error persists, `
     + "/readyz states its cause.";

@@ -4,19 +4,27 @@ import { ROLE_IDENTITY, STATIC_IDENTITY } from "../core/capa-kinds.ts";
 import type { JsonObject } from "../formats/json.ts";
 import type { ObjectID } from "../formats/object-meta.ts";
 import { SetIndex } from "../core/set-index.ts";
+import type { StoreKey } from "../core/store.ts";
 
 /** The CAPA identities of an inventory, indexed by name, source and Secret. */
 export class IdentityStore {
   readonly #runtime: Runtime;
-  readonly #onChange: (identity: Identity) => void;
+  readonly #observers: ((identity: Identity) => void)[] = [];
   readonly #byKey = new Map<string, Identity>();
   readonly #bySource = new SetIndex<Identity>();
   readonly #bySecret = new SetIndex<Identity>();
 
-  /** `onChange` receives each identity after it was stored or removed. */
-  constructor({ runtime }: { readonly runtime: Runtime }, onChange: (identity: Identity) => void) {
+  constructor({ runtime }: { readonly runtime: Runtime }) {
     this.#runtime = runtime;
-    this.#onChange = onChange;
+  }
+
+  /** The observer receives each identity after it was stored or removed. */
+  observe(observer: (identity: Identity) => void): void {
+    this.#observers.push(observer);
+  }
+
+  #notify(identity: Identity): void {
+    for (const observer of this.#observers) observer(identity);
   }
 
   get size(): number {
@@ -29,13 +37,13 @@ export class IdentityStore {
     this.#delete(this.get(identity, identity.namespace));
     this.#byKey.set(identityKey(identity), identity);
     this.#index("add", identity);
-    this.#onChange(identity);
+    this.#notify(identity);
   }
 
   remove({ kind, name, namespace }: Omit<ObjectID, "group">): void {
     const identity = this.get({ kind, name }, namespace);
     this.#delete(identity);
-    if (identity !== null) this.#onChange(identity);
+    if (identity !== null) this.#notify(identity);
   }
 
   #delete(identity: Identity | null): void {
@@ -73,3 +81,8 @@ export class IdentityStore {
     return this.#byKey.values();
   }
 }
+
+/** The store of CAPA identities. */
+export const IDENTITIES: StoreKey<IdentityStore> = {
+  name: "identities", open: ({ context }) => new IdentityStore(context),
+};

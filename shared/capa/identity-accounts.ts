@@ -1,7 +1,8 @@
 import { field, type JsonObject, stringMap } from "../formats/json.ts";
 import type { ObjectID } from "../formats/object-meta.ts";
 import { accountInEntry } from "./identity-secret.ts";
-import type { SecretStore } from "../core/small-stores.ts";
+import { SECRETS, type SecretStore } from "./secrets.ts";
+import type { StoreKey } from "../core/store.ts";
 
 /** The accounts that sidecars have recorded for the Secrets of static identities, by namespace. */
 export class IdentityAccountStore {
@@ -39,3 +40,8 @@ export class IdentityAccountStore {
     }
   }
 }
+
+/** The accounts of the access keys in the Secrets of static identities. */
+export const IDENTITY_ACCOUNTS_STORE: StoreKey<IdentityAccountStore> = {
+  name: "identity accounts", open: (stores) => new IdentityAccountStore(stores.of(SECRETS)),
+};

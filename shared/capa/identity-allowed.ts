@@ -1,3 +1,4 @@
+import { NAMESPACES } from "../core/namespaces.ts";
 import { readAllowedNamespaces, SELECTOR_FIELDS } from "./allowed-namespaces.ts";
 import { SERVICE_ACCOUNT_IDENTITY } from "../core/capa-kinds.ts";
 import { field, isJsonObject } from "../formats/json.ts";
@@ -92,7 +93,7 @@ export const CI_05 = checkOf<IdentityChange>({
 /** Whether the namespace certainly does not exist. Manifests often contain only some namespaces of a cluster. */
 function isMissing(name: string, change: CheckContext): boolean {
   const { namespaces } = change.inventory;
-  return isComplete(change) && change.inventory.includes("namespaces") && !namespaces.has(name);
+  return isComplete(change) && change.inventory.includes(NAMESPACES) && !namespaces.has(name);
 }
 
 export const CI_06: QuickCheck<IdentityChange> = {

@@ -1,3 +1,6 @@
+import { type ChainLink } from "../core/resolution.ts";
+import { REFERRERS } from "./referrers.ts";
+import { IDENTITIES } from "./identities.ts";
 import type { Inventory } from "../core/inventory.ts";
 import type { Labels } from "../formats/label-selector.ts";
 import { LIMITS } from "../core/limits.ts";
@@ -14,17 +17,6 @@ import {
 } from "../core/capa-kinds.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import type { Referrer } from "./referrer.ts";
-
-/** An identity in a chain, in the format of `resolve -o json`. */
-export interface ChainLink {
-  readonly kind: string;
-  readonly name: string;
-  readonly roleARN: string | null;
-  /** Whether an object in the namespace may use this identity. */
-  readonly allowed: boolean;
-  /** A clause that states why the identity may or may not be used. */
-  readonly reason: string;
-}
 
 /** The identities that provide the credentials for an object in a namespace. */
 export interface IdentityChain {
@@ -65,7 +57,7 @@ export function identityChain(
   let next: IdentityReference | null = reference;
   while (next !== null) {
     const identity: Identity | null = identityAfter(changes, next, namespace)
-      ?? inventory.identities.get(next, namespace);
+      ?? inventory.of(IDENTITIES).get(next, namespace);
     broken = brokenReference(next, identity, identities);
     const usage = broken === null && identity !== null ? usageOf(identity, referring) : { denial: broken, reason: "" };
     links.push(linkOf(next, identity, usage));
@@ -140,9 +132,9 @@ type NamedIdentity = Pick<Identity, "kind" | "name" | "namespace">;
 
 /** Visits every object that refers to the identity itself. Stops and returns false when `visit` returns false. */
 export function* visitDirectUsers(
-  { referrers }: Inventory, identity: NamedIdentity, visit: (user: Referrer) => boolean,
+  inventory: Inventory, identity: NamedIdentity, visit: (user: Referrer) => boolean,
 ): Paced<boolean> {
-  return yield* paced(referrers.ofIdentity(identity, identity.namespace), BETWEEN_PAUSES, visit);
+  return yield* paced(inventory.of(REFERRERS).ofIdentity(identity, identity.namespace), BETWEEN_PAUSES, visit);
 }
 
 /**
@@ -158,7 +150,7 @@ export function* visitUsers(
     const next: Identity[] = [];
     for (const one of level) {
       if (!(yield* visitDirectUsers(inventory, one, visit))) return;
-      yield* paced(inventory.identities.withSource(one), BETWEEN_PAUSES, (dependent) => {
+      yield* paced(inventory.of(IDENTITIES).withSource(one), BETWEEN_PAUSES, (dependent) => {
         const key = identityKey(dependent);
         if (!found.has(key)) next.push(dependent);
         found.add(key);

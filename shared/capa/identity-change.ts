@@ -1,10 +1,11 @@
+import { NO_CHANGES, type PendingChanges } from "../core/pending-changes.ts";
+import { SECRETS } from "./secrets.ts";
 import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, STATIC_IDENTITY } from "../core/capa-kinds.ts";
 import { field, type JsonObject } from "../formats/json.ts";
 import { subdomainFaults } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
 import { allowedKey } from "./allowed-namespaces.ts";
 import { type Identity, readIdentity, type RoleIdentity } from "./identity.ts";
-import { NO_CHANGES, type PendingChanges } from "../ack/change-set.ts";
 import { type CheckContext, type CheckInput, type Fault, isComplete, type QuickCheck } from "../core/check.ts";
 import { type SecretKey, type SecretMetadata, TOKEN_KEY } from "./identity-secret.ts";
 
@@ -96,7 +97,7 @@ export function secretOf(
   const { identitySecretNamespace: namespace } = settings;
   const name = identity.kind === STATIC_IDENTITY ? (identity.secretName ?? "") : "";
   if (namespace === null || name === "" || subdomainFaults(name).length > 0) return null;
-  return { fullName: `${namespace}/${name}`, metadata: inventory.secrets.get(namespace, name) };
+  return { fullName: `${namespace}/${name}`, metadata: inventory.of(SECRETS).get(namespace, name) };
 }
 
 function* keyFaults(fullName: string, { name, state, similar }: SecretKey): Iterable<Fault> {

@@ -1,7 +1,8 @@
+import { controllerAccountOf } from "../core/resolution.ts";
+import { IDENTITIES } from "./identities.ts";
 import { accountOfIdentity, type Identity, type RoleFields } from "./identity.ts";
 import { CONTROLLER_IDENTITY, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY } from "../core/capa-kinds.ts";
 import { quote } from "../formats/text.ts";
-import { controllerAccountOf } from "../ack/resolve.ts";
 import { policyFaults, type SessionFault, tagFaults, tokenFaults } from "./role-session.ts";
 import { TOKEN_KEY } from "./identity-secret.ts";
 import { DURATION_LIMITS, MAX_CHAINED_SECONDS } from "../core/session.ts";
@@ -124,7 +125,7 @@ function sourceSession(change: IdentityChange): Pick<Fault, "message" | "severit
   const source = identity.kind === ROLE_IDENTITY ? identity.source : null;
   if (source?.kind === ROLE_IDENTITY) return { message: "the source is a role" };
   if (source?.kind === CONTROLLER_IDENTITY) return { message: "the source is usually a session", severity: "warn" };
-  const stored = source === null ? null : inventory.identities.get(source, "");
+  const stored = source === null ? null : inventory.of(IDENTITIES).get(source, "");
   if (stored === null || !hasToken(stored, change)) return null;
   return { message: `the Secret of the source has a ${TOKEN_KEY}` };
 }

@@ -1,3 +1,4 @@
+import { IDENTITIES } from "./identities.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
 } from "../core/capa-kinds.ts";
@@ -159,12 +160,12 @@ export const CI_26: QuickCheck<IdentityChange> = {
 };
 
 /** Returns the source of the identity if it does not exist, or null. CI-25 reports a source that cannot exist. */
-function missingSource(identity: Identity, { identities }: Inventory): IdentityReference | null {
+function missingSource(identity: Identity, inventory: Inventory): IdentityReference | null {
   const source = identity.kind === ROLE_IDENTITY ? identity.source : null;
   if (source === null || identityKindOf(source.kind) === null || source.kind === SERVICE_ACCOUNT_IDENTITY) return null;
   if (source.kind === CONTROLLER_IDENTITY && source.name !== CONTROLLER_IDENTITY_NAME) return null;
   const isItself = source.kind === identity.kind && source.name === identity.name;
-  return isItself || identities.get(source, "") !== null ? null : source;
+  return isItself || inventory.of(IDENTITIES).get(source, "") !== null ? null : source;
 }
 
 export const CI_27: ScanningCheck<IdentityChange> = {
@@ -179,7 +180,7 @@ export const CI_27: ScanningCheck<IdentityChange> = {
   *scan(change): Paced<readonly Fault[]> {
     const { identity, inventory } = change;
     const reference = sourceOf(change);
-    const source = reference === null ? null : inventory.identities.get(reference, "");
+    const source = reference === null ? null : inventory.of(IDENTITIES).get(reference, "");
     if (source === null || !("allowedNamespaces" in source) || !("allowedNamespaces" in identity)) return [];
     const isItself = source.kind === identity.kind && source.name === identity.name;
     const [own, other] = [identity.allowedNamespaces, source.allowedNamespaces];

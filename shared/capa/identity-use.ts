@@ -1,3 +1,4 @@
+import { IDENTITIES } from "./identities.ts";
 import { allowedKey } from "./allowed-namespaces.ts";
 import { identityChain, referrerName, visitDirectUsers, visitUsers } from "./identity-chain.ts";
 import { describeIdentity } from "./identity-denials.ts";
@@ -114,7 +115,7 @@ export const CI_30: ScanningCheck<IdentityChange> = {
 /** Returns the objects and the identities that refer to the identity. */
 function* directUsers({ identity, inventory }: IdentityChange): Paced<string[]> {
   const names: string[] = [];
-  for (const dependent of inventory.identities.withSource(identity)) {
+  for (const dependent of inventory.of(IDENTITIES).withSource(identity)) {
     if (names.length >= MAX_USERS) return names;
     names.push(describeIdentity(dependent));
   }

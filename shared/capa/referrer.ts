@@ -1,6 +1,6 @@
 import type { Runtime } from "../core/context.ts";
 import { field, type FieldPath, type JsonObject, stringAt } from "../formats/json.ts";
-import type { ResourceQuery } from "../core/ack-resource.ts";
+import type { RoleObject } from "../core/inventory.ts";
 import { namespaceOrDefault, objectMeta } from "../formats/object-meta.ts";
 import { type IdentityReference, readReference } from "./identity.ts";
 import {
@@ -33,7 +33,7 @@ export interface Referrer {
 }
 
 /** Returns whether an object whose role is to be resolved refers to an identity. Other objects are ACK resources. */
-export function refersToIdentity(object: ResourceQuery | Referrer): object is Referrer {
+export function refersToIdentity(object: RoleObject): object is Referrer {
   return "written" in object;
 }
 

@@ -6,7 +6,8 @@ import {
 import type { JsonObject } from "../formats/json.ts";
 import type { ObjectID } from "../formats/object-meta.ts";
 import { GroupIndex, SetIndex } from "../core/set-index.ts";
-import type { IdentityStore } from "./identities.ts";
+import { IDENTITIES, type IdentityStore } from "./identities.ts";
+import type { StoreKey } from "../core/store.ts";
 
 /** The objects of an inventory that refer to CAPA identities, indexed by namespace, identity, Cluster and account. */
 export class ReferrerStore {
@@ -22,9 +23,10 @@ export class ReferrerStore {
   /** By name of the Cluster and account, then by namespace. */
   readonly #byTag = new GroupIndex<Referrer>();
 
-  constructor({ runtime }: { readonly runtime: Runtime }, identities: Pick<IdentityStore, "get">) {
+  constructor({ runtime }: { readonly runtime: Runtime }, identities: Pick<IdentityStore, "get" | "observe">) {
     this.#runtime = runtime;
     this.#identities = identities;
+    identities.observe((identity) => this.#updateAccounts(identity));
   }
 
   get size(): number {
@@ -61,7 +63,7 @@ export class ReferrerStore {
   }
 
   /** Updates the index by account after a change of an identity, in time proportional to the users of the identity. */
-  updateAccounts(identity: Identity): void {
+  #updateAccounts(identity: Identity): void {
     for (const referrer of this.ofIdentity(identity, identity.namespace)) {
       const account = this.#accountOf(referrer);
       // Every user of the identity has the same account.
@@ -120,6 +122,11 @@ export class ReferrerStore {
     if (account !== null) this.#byTag.add(keyOf(name, account), referrer.namespace, referrer);
   }
 }
+
+/** The store of the objects that refer to CAPA identities. */
+export const REFERRERS: StoreKey<ReferrerStore> = {
+  name: "referrers", open: (stores) => new ReferrerStore(stores.context, stores.of(IDENTITIES)),
+};
 
 function credentialsKey(referrer: Referrer): string {
   return referenceKey(credentialsOf(referrer), referrer.namespace);

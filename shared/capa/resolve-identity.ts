@@ -1,13 +1,18 @@
+import { IDENTITIES } from "./identities.ts";
 import type { DecisionSettings } from "../core/context.ts";
-import type { Inventory } from "../core/inventory.ts";
+import type { Inventory, RoleSource } from "../core/inventory.ts";
 import { accountOfARN } from "../formats/arn.ts";
-import { regionFrom, type Resolution, resolve } from "../ack/resolve.ts";
-import { type ChainLink, type IdentityChain, identityChain } from "./identity-chain.ts";
+import { type ChainLink, regionFrom, type Resolution } from "../core/resolution.ts";
+import { type IdentityChain, identityChain } from "./identity-chain.ts";
 import { describeIdentity, unsupportedDenial } from "./identity-denials.ts";
 import type { IdentityReference } from "./identity.ts";
 import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, SERVICE_ACCOUNT_IDENTITY } from "../core/capa-kinds.ts";
 import { referenceOf, type Referrer, refersToIdentity } from "./referrer.ts";
-import type { ResourceQuery } from "../core/ack-resource.ts";
+
+/** The identities of Cluster API, which give clusters their roles. */
+export const IDENTITY_ROLES: RoleSource<Referrer> = {
+  serves: refersToIdentity, resolve: resolveReferrer,
+};
 
 /**
  * Resolves the identity of an object that refers to a CAPA identity. The outcome is `default` if CAPA uses its own
@@ -45,9 +50,9 @@ export function resolveReferrer(
  * identity that CAPA has not created yet cannot be used. Source: kubernetes-sigs/cluster-api-provider-aws
  * exp/controlleridentitycreator, feature gate AutoControllerIdentityCreator.
  */
-function isLeftToCAPA({ identities, origin }: Inventory, reference: IdentityReference): boolean {
-  return origin === "file" && reference.kind === CONTROLLER_IDENTITY && reference.name === CONTROLLER_IDENTITY_NAME
-    && identities.get(reference, "") === null;
+function isLeftToCAPA(inventory: Inventory, reference: IdentityReference): boolean {
+  const isOfController = reference.kind === CONTROLLER_IDENTITY && reference.name === CONTROLLER_IDENTITY_NAME;
+  return inventory.origin === "file" && isOfController && inventory.of(IDENTITIES).get(reference, "") === null;
 }
 
 /** Returns the chain, or the denial of a kind that shipped CAPA does not have. */
@@ -67,11 +72,4 @@ function sourcesText(links: readonly ChainLink[]): string {
   if (links[0]?.kind === CONTROLLER_IDENTITY) return `${first} allows the namespace, so CAPA uses its own credentials.`;
   const through = sources.length === 0 ? "" : `, with the credentials of ${sources.join(", ")}`;
   return `${first} provides the credentials${through}.`;
-}
-
-/** Resolves the role of an ACK resource, or the identity of an object that refers to a CAPA identity. */
-export function resolveObject(
-  inventory: Inventory, object: ResourceQuery | Referrer, settings: DecisionSettings,
-): Resolution {
-  return refersToIdentity(object) ? resolveReferrer(inventory, object, settings) : resolve(inventory, object, settings);
 }

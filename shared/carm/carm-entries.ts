@@ -1,3 +1,5 @@
+import { NAMESPACE_OWNERS } from "./namespace-owners.ts";
+import { CARM_MAPS, type CARMMapStore } from "./map-store.ts";
 import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
 import { serviceOf } from "../core/ack-groups.ts";
 import type { DecisionSettings } from "../core/context.ts";
@@ -19,17 +21,17 @@ const TEAMS = { via: "team-map", map: TEAM_MAP } as const;
 const NO_DATA: RoleEntry["data"] = new Map();
 
 /** Returns the data of a CARM map; empty if the ConfigMap does not exist. */
-export function dataOf(carmMaps: Inventory["carmMaps"], namespace: string, map: string): RoleEntry["data"] {
+export function dataOf(carmMaps: CARMMapStore, namespace: string, map: string): RoleEntry["data"] {
   return carmMaps.data(namespace, map) ?? NO_DATA;
 }
 
 /** Yields the entries whose value is `roleARN`, from the maps that controllers read. */
 export function* entriesOf(
-  { carmMaps }: Inventory, roleARN: string, { ackSystemNamespace, teamLevelCARM }: DecisionSettings,
+  inventory: Inventory, roleARN: string, { ackSystemNamespace, teamLevelCARM }: DecisionSettings,
 ): Iterable<RoleEntry> {
   for (const { via, map } of teamLevelCARM ? [ACCOUNTS, TEAMS] : [ACCOUNTS]) {
-    const data = dataOf(carmMaps, ackSystemNamespace, map);
-    for (const key of carmMaps.keysOf(ackSystemNamespace, map, roleARN)) yield { via, map, key, data };
+    const data = dataOf(inventory.of(CARM_MAPS), ackSystemNamespace, map);
+    for (const key of inventory.of(CARM_MAPS).keysOf(ackSystemNamespace, map, roleARN)) yield { via, map, key, data };
   }
 }
 
@@ -39,13 +41,14 @@ export function* entriesOf(
  * another service. The status of a resource, which can name an account too, is not read.
  */
 export function isNamedFor(
-  group: string, { via, map, key, data }: RoleEntry, { namespaces }: Inventory, settings: DecisionSettings,
+  group: string, { via, map, key, data }: RoleEntry, inventory: Inventory, settings: DecisionSettings,
 ): boolean | null {
   const id = settings.serviceLevelCARM ? idFor(key, group) : key;
   if (id === "" || lookUpEntry(data, group, { via, map, id }, settings).key !== key) return null;
+  const owners = inventory.of(NAMESPACE_OWNERS);
   return via === "team-map"
-    ? namespaces.hasTeam(id)
-    : namespaces.hasAccount(id, { withoutTeam: settings.teamLevelCARM });
+    ? owners.hasTeam(id)
+    : owners.hasAccount(id, { withoutTeam: settings.teamLevelCARM });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { RESOURCES } from "../ack/resources.ts";
 import { lookUpMaps, type MapLookup } from "./carm-maps.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import type { Inventory } from "../core/inventory.ts";
@@ -46,7 +47,7 @@ export const UNKNOWN_GROUP = "*.services.k8s.aws";
 export function migrationGroups(inventory: Inventory, extraGroups: readonly string[]): readonly string[] {
   const groups = new Set(knownGroups(extraGroups));
   for (const { group } of inventory.kinds.installedTypes()) groups.add(group);
-  for (const { group } of inventory.resources.all()) groups.add(group);
+  for (const { group } of inventory.of(RESOURCES).all()) groups.add(group);
   return [...groups].filter(isACKGroup).toSorted(compareText);
 }
 

@@ -1,3 +1,6 @@
+import { NAMESPACE_OWNERS } from "./namespace-owners.ts";
+import { CARM_MAPS } from "./map-store.ts";
+import { RESOURCES } from "../ack/resources.ts";
 import { ACCOUNT_MAP } from "../core/annotation-keys.ts";
 import { carmAnnotations, lookUpEntry, type MapEntry, mapEntryOf } from "./carm-maps.ts";
 import type { ACKResource } from "../core/ack-resource.ts";
@@ -99,17 +102,17 @@ interface Candidate {
 function* candidates(change: ConfigMapChange, ids: ReadonlySet<string>): Iterable<Candidate> {
   const { inventory } = change;
   // Copies the names, because the inventory may change during a pause.
-  const namespaces = [...inventory.namespaces.usingCARM];
+  const namespaces = [...inventory.of(NAMESPACE_OWNERS).names];
   for (const namespace of namespaces) {
     const entry = entryOf(change, ids, namespace, NOT_CREATED);
     yield { entry, group: "", user: { namespace } };
     if (entry === null) continue;
-    const resources = [...inventory.resources.inNamespace(namespace)];
+    const resources = [...inventory.of(RESOURCES).inNamespace(namespace)];
     for (const resource of resources) yield { entry, group: resource.group, user: { resource } };
   }
   if (change.name !== ACCOUNT_MAP) return;
   for (const id of ids) {
-    const resources = [...inventory.resources.ofAccount(id)];
+    const resources = [...inventory.of(RESOURCES).ofAccount(id)];
     for (const resource of resources) {
       // Skips the namespaces that name an account or a team, because the first loop has already visited their
       // resources.
@@ -187,8 +190,8 @@ export const CM_07: QuickCheck<ConfigMapChange> = {
       const message = `controllers read the map in namespace ${read}, not in ${quote(namespace)}`;
       yield { path: ["metadata", "namespace"], message };
     }
-    for (const other of inventory.carmMaps.namespacesOf(name)) {
-      const copy = inventory.carmMaps.data(other, name);
+    for (const other of inventory.of(CARM_MAPS).namespacesOf(name)) {
+      const copy = inventory.of(CARM_MAPS).data(other, name);
       if (other === namespace || copy === null || sameEntries(copy, data)) continue;
       const message = `the entries differ from the entries of the map in namespace ${quote(other)}`;
       yield { path: ["data"], message, fix: COPIES_FIX };

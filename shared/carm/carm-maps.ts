@@ -1,3 +1,5 @@
+import { CARM_MAPS } from "./map-store.ts";
+import { type Inventory } from "../core/inventory.ts";
 import {
   ACCOUNT_MAP, IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION, PROPOSED_TEAM_ANNOTATION, TEAM_ANNOTATION, TEAM_MAP,
 } from "../core/annotation-keys.ts";
@@ -9,12 +11,6 @@ import { parseRoleARN } from "../formats/arn.ts";
 import { quote } from "../formats/text.ts";
 
 type StringMap = ReadonlyMap<string, string>;
-
-/** The part of the inventory that CARM reads. */
-interface CARMState {
-  readonly namespaces: { annotationsOf(namespace: string): StringMap };
-  readonly carmMaps: { data(namespace: string, name: string): StringMap | null };
-}
 
 /** The account or the team whose role a controller looks up in a CARM map. */
 export interface MapEntry {
@@ -79,12 +75,13 @@ export function teamOf(annotations: StringMap, { runtime }: Pick<DecisionSetting
  * of the namespace.
  */
 export function lookUpMaps(
-  state: CARMState, query: OwnedResource, settings: DecisionSettings,
-  annotations: StringMap = state.namespaces.annotationsOf(query.namespace),
+  inventory: Inventory, query: OwnedResource, settings: DecisionSettings,
+  annotations: StringMap = inventory.namespaces.annotationsOf(query.namespace),
 ): MapLookup | null {
   const entry = mapEntryOf(carmAnnotations(query.namespace, annotations), query, settings);
   if (entry === null) return null;
-  return lookUpEntry(state.carmMaps.data(settings.ackSystemNamespace, entry.map), query.group, entry, settings);
+  const data = inventory.of(CARM_MAPS).data(settings.ackSystemNamespace, entry.map);
+  return lookUpEntry(data, query.group, entry, settings);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { CARM_MAPS } from "./map-store.ts";
 import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { notRoleMessage } from "./carm-maps.ts";
@@ -30,7 +31,7 @@ function grantForGroup(
   const lookup = mapRoleOf(inventory, { group, namespace, status: NO_STATUS }, settings);
   if (lookup === null) return unmatched(query);
   if (lookup.code !== null) return deny(lookup.code, lookup.message);
-  return grantOf(lookup.roleARN, dataOf(inventory.carmMaps, settings.ackSystemNamespace, lookup.map));
+  return grantOf(lookup.roleARN, dataOf(inventory.of(CARM_MAPS), settings.ackSystemNamespace, lookup.map));
 }
 
 function grantOf(roleARN: string, data: RoleEntry["data"]): Grant {

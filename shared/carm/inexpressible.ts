@@ -1,3 +1,5 @@
+import { NAMESPACES } from "../core/namespaces.ts";
+import { RESOURCES } from "../ack/resources.ts";
 import { IGNORED_NAMESPACES, TEAM_ANNOTATION } from "../core/annotation-keys.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
@@ -118,11 +120,11 @@ function otherSelectors({ stored, selectors }: MigrationResult): Inexpressible[]
 
 function unknownNamespaces({ inventory }: MigrationInput): Inexpressible[] {
   const fix = "add the Namespace objects to the input and run the command again";
-  if (!inventory.includes("namespaces")) {
+  if (!inventory.includes(NAMESPACES)) {
     const reason = "the input has no Namespace objects, and CARM reads the role from namespace annotations";
     return [{ subject: "every namespace", reason, fix }];
   }
-  const namespaces = new Set(Array.from(inventory.resources.all(), ({ namespace }) => namespace));
+  const namespaces = new Set(Array.from(inventory.of(RESOURCES).all(), ({ namespace }) => namespace));
   const unknown = [...namespaces].filter((namespace) => !inventory.namespaces.has(namespace));
   if (unknown.length === 0) return [];
   return [{
@@ -133,7 +135,7 @@ function unknownNamespaces({ inventory }: MigrationInput): Inexpressible[] {
 }
 
 function unlistedKinds({ inventory }: MigrationInput): Inexpressible[] {
-  const unlisted = [...inventory.unlisted("resources")].toSorted(compareText);
+  const unlisted = [...inventory.unlisted(RESOURCES)].toSorted(compareText);
   if (unlisted.length === 0) return [];
   return [{
     subject: listOf(unlisted),

@@ -1,6 +1,6 @@
+import type { Resolution } from "../core/resolution.ts";
 import { namespaceNameFaults } from "../formats/names.ts";
 import { listOf, quote } from "../formats/text.ts";
-import type { Resolution } from "../ack/resolve.ts";
 
 /** The fields of a resolution that the proof compares. */
 export type Side = Pick<Resolution, "outcome" | "via" | "roleARN" | "code">;

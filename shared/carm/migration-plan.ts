@@ -1,3 +1,5 @@
+import { SELECTORS } from "../ack/selectors.ts";
+import { CARM_MAPS } from "./map-store.ts";
 import { ACCOUNT_MAP, OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION, TEAM_MAP } from "../core/annotation-keys.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import { type FullProof, proveSelectors } from "./migration-proof.ts";
@@ -38,7 +40,7 @@ export function planMigration(
   const input = { inventory, settings, groups: migrationGroups(inventory, extraGroups) };
   const keys = keysInUse(input);
   const selectors = selectorsFor(keys, inventory);
-  const stored = [...inventory.selectors.keys(), ...inventory.selectors.malformed.keys()];
+  const stored = [...inventory.of(SELECTORS).keys(), ...inventory.of(SELECTORS).malformed.keys()];
   return { input, keys, selectors, stored, changes: replaceSelectors(stored, selectors) };
 }
 
@@ -98,7 +100,7 @@ const MAPS: readonly { readonly name: string; readonly via: MapLookup["via"]; re
 export function unusedMapEntries(input: MigrationInput, keys: readonly CARMKey[]): Inexpressible[] {
   const { inventory, settings: { ackSystemNamespace } } = input;
   return MAPS.flatMap(({ name, via, annotation }) => {
-    const data = inventory.carmMaps.data(ackSystemNamespace, name) ?? NO_DATA;
+    const data = inventory.of(CARM_MAPS).data(ackSystemNamespace, name) ?? NO_DATA;
     const used = new Set(keys.filter((key) => key.via === via).map(({ key }) => key));
     const annotated = Array.from(inventory.namespaces.names, (namespace) => (
       inventory.namespaces.annotationsOf(namespace).get(annotation) ?? ""
@@ -195,9 +197,10 @@ function splitKey(text: string): { readonly service: string; readonly key: strin
 function otherCopies(
   name: string, data: ReadonlyMap<string, string>, { inventory, settings: { ackSystemNamespace } }: MigrationInput,
 ): Inexpressible[] {
-  const others = [...inventory.carmMaps.namespacesOf(name)].filter((namespace) => namespace !== ackSystemNamespace);
+  const all = [...inventory.of(CARM_MAPS).namespacesOf(name)];
+  const others = all.filter((namespace) => namespace !== ackSystemNamespace);
   return others.toSorted(compareText).map((namespace) => {
-    const differing = differingKeys(data, new Map(inventory.carmMaps.data(namespace, name)));
+    const differing = differingKeys(data, new Map(inventory.of(CARM_MAPS).data(namespace, name)));
     const comparison = differing.length === 0
       ? "the two maps have the same data"
       : `the two maps differ in ${differing.length === 1 ? "key" : "keys"} ${listOf(differing.map(quote))}`;

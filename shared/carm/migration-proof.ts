@@ -1,10 +1,12 @@
+import { resolve } from "../core/resolve.ts";
+import type { Resolution } from "../core/resolution.ts";
+import { RESOURCES } from "../ack/resources.ts";
 import { lookUpMaps, type MapLookup } from "./carm-maps.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import type { ACKResource, ResourceQuery } from "../core/ack-resource.ts";
 import { apiVersionOf } from "../formats/object-meta.ts";
 import { compareText } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
-import { type Resolution, resolve } from "../ack/resolve.ts";
 import type { TypeEntry } from "../core/resource-types.ts";
 import { type MigrationInput, sampleResource, UNKNOWN_GROUP } from "./carm-keys.ts";
 import { describeDifference, type Difference, type Side } from "./migration-difference.ts";
@@ -53,9 +55,9 @@ export function* proveSelectors(input: MigrationInput): Paced<FullProof> {
     if (comparison.isNewDifference(sampleResource(namespace, UNKNOWN_GROUP))) unknownGroups.push(namespace);
     return true;
   });
-  for (const resource of inventory.resources.all()) comparison.addResource(resource);
+  for (const resource of inventory.of(RESOURCES).all()) comparison.addResource(resource);
   return {
-    resources: inventory.resources.size,
+    resources: inventory.of(RESOURCES).size,
     pairs: namespaces.length * (kinds.length + 1),
     differences: comparison.differences(),
     unknownGroups: unknownGroups.toSorted(compareText),
@@ -162,6 +164,6 @@ function differenceOf(
 /** Returns a namespace name that no Namespace and no resource in the inventory has. */
 function unknownNamespace({ inventory }: MigrationInput): string {
   let name = "no-such-namespace";
-  while (inventory.namespaces.has(name) || inventory.resources.inNamespace(name).size > 0) name += "-x";
+  while (inventory.namespaces.has(name) || inventory.of(RESOURCES).inNamespace(name).size > 0) name += "-x";
   return name;
 }

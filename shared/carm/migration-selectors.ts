@@ -1,3 +1,4 @@
+import { SELECTORS } from "../ack/selectors.ts";
 import type { MapLookup } from "./carm-maps.ts";
 import { serviceOf } from "../core/ack-groups.ts";
 import type { Inventory, InventoryChange } from "../core/inventory.ts";
@@ -144,7 +145,8 @@ export function isRoleARN(text: string): boolean {
  * because the role of a selector is immutable.
  */
 function hasOtherRole(name: string, roleARN: string, inventory: Inventory): boolean {
-  return inventory.selectors.malformed.has(name) || (inventory.selectors.get(name)?.roleARN ?? roleARN) !== roleARN;
+  const selectors = inventory.of(SELECTORS);
+  return selectors.malformed.has(name) || (selectors.get(name)?.roleARN ?? roleARN) !== roleARN;
 }
 
 function selectorObject(name: string, { roleARN, groups, namespaces }: Draft): JsonObject {

@@ -1,3 +1,5 @@
+import { SELECTORS } from "../ack/selectors.ts";
+import { CARM_MAPS } from "./map-store.ts";
 import {
   DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, IGNORED_NAMESPACES, isServiceDeletionPolicy,
   NAMESPACE_ANNOTATIONS, OWNER_ACCOUNT_ANNOTATION, PROPOSED_TEAM_ANNOTATION, REGION_ANNOTATION, RESOURCE_ANNOTATIONS,
@@ -18,7 +20,7 @@ import { selectsNamespace } from "../core/effective-selector.ts";
 import { NO_STATUS } from "./carm-role.ts";
 import { resolutionClause } from "../ack/resource-change.ts";
 import { unknownAnnotation } from "../ack/resource-annotations.ts";
-import { ACK_36, CHOICE_PATH, ignoredChoiceFaults } from "../core/role-inputs.ts";
+import { ACK_36, CHOICE_PATH, ignoredChoiceFaults } from "../ack/role-inputs.ts";
 
 const OWNER_PATH = annotationPath(OWNER_ACCOUNT_ANNOTATION);
 const TEAM_PATH = annotationPath(TEAM_ANNOTATION);
@@ -46,7 +48,7 @@ export const NS_03: QuickCheck<NamespaceChange> = {
 /** Returns a message if the map has no role for the entry; null if the map has a role for at least one service. */
 function missingRole({ inventory, settings }: NamespaceChange, entry: MapEntry): string | null {
   const { map, id } = entry;
-  const data = inventory.carmMaps.data(settings.ackSystemNamespace, map);
+  const data = inventory.of(CARM_MAPS).data(settings.ackSystemNamespace, map);
   const lookup = lookUpEntry(data, NO_GROUP, entry, settings);
   if (lookup.code === null || hasServiceRole(data, id, settings)) return null;
   const configMap = `ConfigMap ${settings.ackSystemNamespace}/${map}`;
@@ -164,7 +166,7 @@ export const NS_16: QuickCheck<NamespaceChange> = {
     const chosen = state.annotations.get(USE_SELECTOR_ANNOTATION);
     if (chosen === undefined || settings.runtime === "ack" || settings.mode === "carm") return;
     // If the manifests contain no selectors, the named selector may still exist in the cluster.
-    const { selectors } = inventory;
+    const selectors = inventory.of(SELECTORS);
     if (origin === "file" && selectors.size + selectors.malformed.size === 0) return;
     const fault = choiceFault(inventory, chosen, { name, labels: state.labels });
     if (fault !== null) yield { path: CHOICE_PATH, message: `IAMRoleSelector ${quote(chosen)} ${fault}` };
@@ -172,11 +174,11 @@ export const NS_16: QuickCheck<NamespaceChange> = {
 };
 
 function choiceFault(
-  { selectors }: Inventory,
+  inventory: Inventory,
   chosen: string,
   { name, labels }: { readonly name: string; readonly labels: ReadonlyMap<string, string> },
 ): string | null {
-  const selector = selectors.get(chosen);
-  if (selector === undefined) return selectors.malformed.has(chosen) ? "is malformed" : "does not exist";
+  const selector = inventory.of(SELECTORS).get(chosen);
+  if (selector === undefined) return inventory.of(SELECTORS).malformed.has(chosen) ? "is malformed" : "does not exist";
   return selectsNamespace(selector, name, labels) ? null : `selects no resource in namespace ${name}`;
 }

@@ -1,3 +1,4 @@
+import { RESOURCES } from "../ack/resources.ts";
 import type { ACKResource } from "../core/ack-resource.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import { accountOfARN } from "../formats/arn.ts";
@@ -35,7 +36,7 @@ export const NS_04: ScanningCheck<NamespaceChange> = {
     const ofOwner = { ...change, stored, isRemoval: isRemoval(change, stored) };
     const affected = new AffectedResources();
     // Copies the resources, because the inventory may change during a pause.
-    const resources = [...inventory.resources.inNamespace(name)];
+    const resources = [...inventory.of(RESOURCES).inNamespace(name)];
     yield* paced(resources, RESOURCES_BETWEEN_PAUSES, (resource) => {
       const effect = effectOf(ofOwner, resource);
       if (effect !== null) affected.add(resource, effect);

@@ -1,3 +1,4 @@
+import { IRS_51 } from "../ack/selector-crd.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import { isPod, type PodTemplate, podTemplateOf, requestsSidecar } from "../core/pod.ts";
 import {
@@ -10,7 +11,7 @@ import { AUD_16 } from "../injection/pod-profile.ts";
 import { POD_04, POD_09 } from "../injection/pod-sidecar.ts";
 import { isSameContent } from "../core/exemptions.ts";
 import { Inventory } from "../core/inventory.ts";
-import { type KindID, kindOf, type KindRow } from "../kinds.ts";
+import { INVENTORY_KINDS, type KindID, kindOf, type KindRow } from "../kinds.ts";
 import type { SizedKind } from "../core/limits.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { definedKind } from "../core/ack-groups.ts";
@@ -42,7 +43,6 @@ import { TRUST_CHECKS } from "../trust/role-trust.ts";
 import { selectorChange } from "../ack/selector-change.ts";
 import { IRS_52_OF_OBJECTS } from "../ack/selector-kinds.ts";
 import { IRS_48 } from "../ack/selector-breadth.ts";
-import { IRS_51 } from "../ack/selector-shape.ts";
 import { IRS_53 } from "../ack/selector-template.ts";
 import { IRS_10_OF_OBJECTS } from "../ack/selector-reach.ts";
 import { limitCheck } from "../core/size-limits.ts";
@@ -176,7 +176,7 @@ function ofChange<Subject>(
 ): Bind {
   return (input, settings) => {
     const { origin } = input;
-    const inventory = input.inventory ?? new Inventory({ runtime: settings.runtime, origin }, judgeSelector);
+    const inventory = input.inventory ?? new Inventory({ runtime: settings.runtime, origin }, INVENTORY_KINDS);
     const context = contextOf(input, settings, inventory);
     const subjects = [subjectOf(input, context)].filter((subject) => subject !== null);
     // The checks also examine the old object, to find the faults that it already has.

@@ -1,3 +1,4 @@
+import { IRS_00_OF_CRD, IRS_16, IRS_51 } from "../ack/selector-crd.ts";
 import type { Check, CheckEntry, QuickCheck } from "../core/check.ts";
 import { POD_01, POD_02, POD_03, type PodCreation } from "../injection/pod-request.ts";
 import { POD_06, POD_07, POD_08 } from "../injection/pod-credentials.ts";
@@ -18,7 +19,7 @@ import { NS_01, NS_02 } from "../ack/namespace-labels.ts";
 import { NS_04 } from "../carm/namespace-owner.ts";
 import { NS_07, NS_07_OF_ROLES, NS_07B, NS_08, NS_08_HOSTS, NS_17 } from "../ack/namespace-values.ts";
 import type { ResourceChange } from "../ack/resource-change.ts";
-import { ACK_36 } from "../core/role-inputs.ts";
+import { ACK_36 } from "../ack/role-inputs.ts";
 import { CM_01, CM_04, CM_12, type ConfigMapChange } from "../carm/carm-map-entries.ts";
 import { META_01 } from "../core/any-kind.ts";
 import { AC_00, AC_05, type ClusterChange } from "../capa/cluster-reference.ts";
@@ -33,7 +34,6 @@ import { ACK_03, ACK_05, ACK_05B, ACK_06, ACK_09 } from "../ack/resource-selecti
 import { IRS_04, IRS_04_OF_REGION, IRS_05, IRS_07, IRS_24, IRS_25, IRS_27, IRS_40 } from "../ack/selector-account.ts";
 import type { SelectorChange } from "../ack/selector-change.ts";
 import { IRS_17, IRS_18 } from "../ack/selector-conflicts.ts";
-import { IRS_00_OF_CRD, IRS_16, IRS_51 } from "../ack/selector-shape.ts";
 import { IRS_53 } from "../ack/selector-template.ts";
 import { IRS_19, IRS_20, IRS_30, IRS_31 } from "../ack/selector-moves.ts";
 import { IRS_13, IRS_52 } from "../ack/selector-kinds.ts";

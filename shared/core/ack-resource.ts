@@ -29,6 +29,11 @@ export interface ResourceQuery {
   readonly status: ResourceStatus;
 }
 
+/** Whether an object whose role is to be resolved is an ACK resource. */
+export function isResource(object: object): object is ResourceQuery {
+  return "status" in object;
+}
+
 /** Reads an ACK resource. ACK resources are namespaced, so `defaultNamespace` replaces a missing namespace. */
 export function queryOf(object: JsonObject, defaultNamespace: string): ResourceQuery {
   const { group, version, kind, namespace, name, labels, annotations } = objectMeta(object);
@@ -105,4 +110,9 @@ function isSyncedCondition(condition: unknown): boolean {
 
 function nonEmpty(text: string | null): string | null {
   return text === "" ? null : text;
+}
+
+/** Returns the name of a resource for messages, such as `Bucket team-a/b1`. */
+export function resourceName({ kind, namespace, name }: ACKResource): string {
+  return `${kind} ${namespace}/${name ?? ""}`;
 }

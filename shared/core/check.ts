@@ -1,3 +1,4 @@
+import type { PendingChanges } from "./pending-changes.ts";
 import type {
   AccessByName, DecisionSettings, Occasion, Origin, Requester, Severity, TemplateContext,
 } from "./context.ts";
@@ -7,7 +8,6 @@ import type { Paced } from "../formats/paced.ts";
 import type { DecodedSelector } from "../ack/selector.ts";
 import type { RoleIdentity } from "../capa/identity.ts";
 import type { Inventory } from "./inventory.ts";
-import type { PendingChanges } from "../ack/change-set.ts";
 import type { TrustReview } from "../trust/trust-review.ts";
 
 /** A requirement of a check: data that the input may not contain, or a setting that has no default. */

@@ -3,7 +3,7 @@ import {
   isEmptySelector, isOperator, type LabelRequirement, type LabelRequirementSpec, type Labels, type LabelSelector,
   type LabelSelectorSpec, satisfies,
 } from "../formats/label-selector.ts";
-import type { SelectorSpec } from "../ack/iamroleselector.ts";
+import type { SelectorSpec } from "./iamroleselector.ts";
 import type { SessionExtras } from "./session.ts";
 import { effectiveEntry, type TypeEntry, TypeSet } from "./resource-types.ts";
 

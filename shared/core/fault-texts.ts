@@ -1,10 +1,9 @@
-import type { ACKResource } from "./ack-resource.ts";
+import { type ACKResource, resourceName } from "./ack-resource.ts";
 import type { FieldPath } from "../formats/json.ts";
 import type { LabelSelectorSpec } from "../formats/label-selector.ts";
 import { NAME_LABEL } from "../formats/names.ts";
-import { compareText, countOf, listOf, printable, quote, sortedListOf } from "../formats/text.ts";
+import { countOf, printable, quote, sortedListOf } from "../formats/text.ts";
 import type { Inventory } from "./inventory.ts";
-import { accountOfResource, resourceName, type Transition } from "../ack/change-set.ts";
 import type { Fault } from "./check.ts";
 
 /**
@@ -12,27 +11,6 @@ import type { Fault } from "./check.ts";
  * 20".
  */
 export const SCAN_LIMIT = 20;
-
-/** The resources on which a change has the same effect. */
-export interface Hits {
-  /** The number of resources that the scan has found. */
-  readonly found: number;
-  /** The first resources that the scan found, at most `SCAN_LIMIT`. */
-  readonly first: readonly Transition[];
-}
-
-/**
- * Returns `2 resources EFFECT: Bucket team-a/b1 in account 111122223333 and Bucket team-a/b2`, sorted. `itemOf` returns
- * the text of one resource. Default: the resource and its account before the change.
- */
-export function listHits({ found, first }: Hits, effect: string, itemOf = itemBefore): string {
-  const items = listOf(first.map(itemOf).toSorted(compareText), found, SCAN_LIMIT);
-  return `${countOf(found, "resource", SCAN_LIMIT)} ${effect}: ${items}`;
-}
-
-function itemBefore(transition: Transition): string {
-  return resourceInAccount(transition.resource, accountOfResource(transition));
-}
 
 /** Returns `Bucket team-a/b1 in account 111122223333`, or `Bucket team-a/b1` if the account is unknown. */
 export function resourceInAccount(resource: ACKResource, account: string | null): string {

@@ -1,17 +1,11 @@
-import type { Origin, Runtime } from "./context.ts";
-import type { StoreName } from "./kind-row.ts";
-import { kindOf } from "../kinds.ts";
+import type { DecisionSettings, Origin, Runtime } from "./context.ts";
+import type { Resolution } from "./resolution.ts";
+import { KINDS_OF_CLUSTER, type KindStore } from "./kind-store.ts";
+import { NAMESPACES, type NamespaceStore } from "./namespaces.ts";
+import { SetIndex } from "./set-index.ts";
+import type { InventoryContext, Store, StoreKey, Stores } from "./store.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { type ObjectID, objectReference } from "../formats/object-meta.ts";
-import { CARMMapStore, KindStore, SecretStore } from "./small-stores.ts";
-import { IdentityAccountStore } from "../capa/identity-accounts.ts";
-import { IdentityStore } from "../capa/identities.ts";
-import { ReferrerStore } from "../capa/referrers.ts";
-import { NamespaceStore } from "./namespaces.ts";
-import { ResourceStore } from "../ack/resources.ts";
-import { SelectorStore } from "../ack/selectors.ts";
-import { SetIndex } from "./set-index.ts";
-import type { Judge } from "../ack/selector.ts";
 
 export type InventoryChange =
   | { readonly type: "put"; readonly object: JsonObject }
@@ -23,82 +17,82 @@ export type InventoryChange =
     readonly name: string;
   }
   /**
-   * Whether the objects of an item have been listed from the cluster. An item of the collection `resources` is, for
+   * Whether the objects of an item have been listed from the cluster. An item of the store of resources is, for
    * example, the kind `Queue.sqs.services.k8s.aws`.
    */
-  | { readonly type: "unlisted" | "listed"; readonly collection: Collection; readonly item: string };
+  | { readonly type: "unlisted" | "listed"; readonly store: StoreKey; readonly item: string };
+
+/** An object whose role is to be resolved. */
+export interface RoleObject {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly namespace: string;
+  /** Null for a hypothetical object. */
+  readonly name: string | null;
+  readonly annotations: ReadonlyMap<string, string>;
+}
+
+/** What gives some objects their roles, such as the IAMRoleSelectors. */
+export interface RoleSource<T extends RoleObject = RoleObject> {
+  /** Whether the source decides the role of the object with the settings. */
+  serves(object: RoleObject, settings: Pick<DecisionSettings, "mode">): boolean;
+  /** Resolves the role as the controller of the object does. */
+  resolve(inventory: Inventory, object: T, settings: DecisionSettings): Resolution;
+}
+
+/** What an inventory knows of the kinds of its objects (shared/kinds.ts). */
+export interface KnownKinds {
+  /** Returns the kind of an object with the store of its objects; null if decisions do not read it. */
+  readonly kindOf: (id: ObjectID) => { readonly store?: StoreKey } | null;
+  readonly roleSources: readonly RoleSource[];
+}
 
 /**
- * The collections that an inventory may omit. Every inventory includes the selectors. `config maps` are the CARM maps
- * in the namespace of the controllers. `referrers` are the objects that refer to CAPA identities. `secrets` are the
- * Secrets in the namespace of `--identity-secret-namespace`, without their values, and `identity accounts` the accounts
- * of their access keys.
+ * The cluster state that decisions depend on: one store for the objects of some kinds. Only `apply` changes the state,
+ * one object at a time.
  */
-export type Collection = StoreName | "config maps of other namespaces";
-
-export interface InventoryContext {
-  readonly runtime: Runtime;
-  readonly origin: Origin;
-  /** The collections that the source does not read from the cluster. */
-  readonly excluded?: readonly Collection[];
-  /**
-   * Whether the inventory serves only decisions on grants. Such an inventory drops the data that grants do not read:
-   * the objects of IAMRoleSelectors, and namespaces that exceed a limit. Default: false.
-   */
-  readonly isForGrants?: boolean;
-}
-
-type Writes = "put" | "remove";
-
-/** The stored objects of the kinds whose rows name the store. */
-interface Store {
-  readonly size: number;
-  put(object: JsonObject, id: ObjectID): void;
-  remove(id: ObjectID): void;
-}
-
-/** The cluster state that decisions depend on. Only `apply` changes the state, one object at a time. */
-export class Inventory {
-  readonly namespaces: Omit<NamespaceStore, Writes>;
-  readonly selectors: Omit<SelectorStore, Writes | "evictNamespace">;
-  readonly kinds: Omit<KindStore, Writes>;
-  readonly resources: Omit<ResourceStore, Writes>;
-  readonly identities: Omit<IdentityStore, Writes>;
-  readonly referrers: Omit<ReferrerStore, Writes | "updateAccounts">;
-  readonly secrets: Omit<SecretStore, Writes>;
-  readonly identityAccounts: Omit<IdentityAccountStore, Writes>;
-  readonly carmMaps: Omit<CARMMapStore, Writes>;
-  readonly #context: InventoryContext;
-  readonly #stores: Record<StoreName, Store>;
+export class Inventory implements Stores {
+  readonly context: InventoryContext;
+  readonly #kinds: KnownKinds;
+  readonly #stores = new Map<StoreKey, Store>();
   readonly #unlisted = new SetIndex<string>();
+  readonly namespaces: NamespaceStore;
+  readonly kinds: KindStore;
   #revision = 0;
 
-  /** `judge` finds the faults of the selectors: checks stand above the inventory. */
-  constructor(context: InventoryContext, judge: Judge) {
-    this.#context = context;
-    const namespaces = new NamespaceStore(context, (name) => selectors.evictNamespace(name));
-    const selectors: SelectorStore = new SelectorStore(context, judge, namespaces);
-    const identities = new IdentityStore(context, (identity) => referrers.updateAccounts(identity));
-    const referrers: ReferrerStore = new ReferrerStore(context, identities);
-    const [kinds, resources, secrets] = [new KindStore(), new ResourceStore(), new SecretStore()];
-    const [carmMaps, identityAccounts] = [new CARMMapStore(), new IdentityAccountStore(secrets)];
-    this.#stores = {
-      selectors, namespaces, kinds, resources, identities, referrers, secrets, "config maps": carmMaps,
-      "identity accounts": identityAccounts,
-    };
-    [this.namespaces, this.selectors, this.kinds, this.resources] = [namespaces, selectors, kinds, resources];
-    [this.identities, this.referrers, this.secrets, this.carmMaps] = [identities, referrers, secrets, carmMaps];
-    this.identityAccounts = identityAccounts;
+  constructor(context: InventoryContext, kinds: KnownKinds) {
+    this.context = context;
+    this.#kinds = kinds;
+    this.namespaces = this.of(NAMESPACES);
+    this.kinds = this.of(KINDS_OF_CLUSTER);
+  }
+
+  /** Returns a store. Opens the store if nothing has needed it before. */
+  of<S extends Store>(key: StoreKey<S>): S {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each key opens the store that it names
+    const known = this.#stores.get(key) as S | undefined;
+    if (known !== undefined) return known;
+    const opened = key.open(this);
+    this.#stores.set(key, opened);
+    return opened;
   }
 
   /** Whether the objects come from manifests or from a cluster. */
   get origin(): Origin {
-    return this.#context.origin;
+    return this.context.origin;
   }
 
   /** The selector features that the controllers support. */
   get runtime(): Runtime {
-    return this.#context.runtime;
+    return this.context.runtime;
+  }
+
+  /** Returns the source that decides the role of the object. Throws an Error if none does. */
+  sourceOf(object: RoleObject, settings: DecisionSettings): RoleSource {
+    const source = this.#kinds.roleSources.find((one) => one.serves(object, settings));
+    if (source === undefined) throw new Error(`nothing gives ${object.kind}.${object.group} a role`);
+    return source;
   }
 
   /** Increases with each change. */
@@ -106,11 +100,7 @@ export class Inventory {
     return this.#revision;
   }
 
-  /**
-   * Applies changes of selectors, Namespaces, CustomResourceDefinitions, CARM ConfigMaps, ACK resources, CAPA
-   * identities, objects that refer to identities, Secrets, and the ConfigMap of their accounts. Ignores changes of
-   * other objects.
-   */
+  /** Applies changes of the objects that decisions read. Ignores changes of other objects. */
   apply(changes: readonly InventoryChange[]): void {
     this.#revision += 1;
     for (const change of changes) {
@@ -118,35 +108,31 @@ export class Inventory {
         const id = objectReference(change.object);
         this.#storeOf(id)?.put(change.object, id);
       } else if (change.type === "remove") this.#storeOf(change)?.remove(change);
-      else if (change.type === "unlisted") this.#unlisted.add(change.collection, change.item);
-      else this.#unlisted.delete(change.collection, change.item);
+      else if (change.type === "unlisted") this.#unlisted.add(change.store.name, change.item);
+      else this.#unlisted.delete(change.store.name, change.item);
     }
   }
 
   /**
-   * Whether the inventory includes a collection. An inventory of a cluster includes a collection if its source reads
-   * the collection and has listed the objects of the collection. An inventory of manifests includes a collection if the
-   * manifests contain at least one object of the collection. The inventory of a cluster includes the resources even if
-   * some kinds have not been listed: resources may be missing, but each resource in the inventory exists.
+   * Whether the inventory includes the objects of a store. An inventory of a cluster includes them if its source reads
+   * them and has listed all of them. An inventory of manifests includes them if the manifests contain at least one. A
+   * store that `isPartial` is included even if some of its kinds have not been listed: objects may be missing, but each
+   * object in the store exists.
    */
-  includes(collection: Collection): boolean {
-    if (this.#context.origin === "cluster") {
-      const isExcluded = this.#context.excluded?.includes(collection) === true;
-      return !isExcluded && (collection === "resources" || this.unlisted(collection).size === 0);
-    }
-    return this.#stores[collection === "config maps of other namespaces" ? "config maps" : collection].size > 0;
+  includes(key: StoreKey): boolean {
+    if (this.context.origin === "file") return this.of(key).size > 0;
+    const isExcluded = this.context.excluded?.includes(key) === true;
+    return !isExcluded && (key.isPartial === true || this.unlisted(key).size === 0);
   }
 
-  /**
-   * Returns the items of a collection that have not been listed. The inventory may lack objects of an unlisted item.
-   */
-  unlisted(collection: Collection): ReadonlySet<string> {
-    return this.#unlisted.get(collection);
+  /** Returns the items of a store that have not been listed. The store may lack objects of an unlisted item. */
+  unlisted({ name }: Pick<StoreKey, "name">): ReadonlySet<string> {
+    return this.#unlisted.get(name);
   }
 
   /** Returns the store of an object; null if decisions do not read it. */
   #storeOf(id: ObjectID): Store | null {
-    const name = kindOf(id)?.store;
-    return name === undefined ? null : this.#stores[name];
+    const key = this.#kinds.kindOf(id)?.store;
+    return key === undefined ? null : this.of(key);
   }
 }

@@ -1,5 +1,6 @@
 import type { KindName } from "./capa-kinds.ts";
 import type { WarnRule } from "./exemptions.ts";
+import type { StoreKey } from "./store.ts";
 
 /** The type and the name of an object. */
 export interface NamedKind extends KindName {
@@ -73,11 +74,6 @@ interface LimitOfKind {
   readonly fix?: string;
 }
 
-/** A part of the inventory that stores objects of some kinds. */
-export type StoreName =
-  | "selectors" | "namespaces" | "kinds" | "resources" | "config maps" | "identities" | "referrers" | "secrets"
-  | "identity accounts";
-
 /** A kind of objects that decisions read. */
 export interface Kind {
   readonly id: string;
@@ -95,7 +91,7 @@ export interface Kind {
   /** Missing if the webhook reads no object of the kind. */
   readonly limit?: LimitOfKind;
   /** The part of the inventory that stores the objects. Missing if it stores none. */
-  readonly store?: StoreName;
+  readonly store?: StoreKey;
   /** How a source watches the kind. Missing if no source does. */
   readonly watch?: Watch;
   /** The verbs that roles grant. */

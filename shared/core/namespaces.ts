@@ -1,22 +1,13 @@
-import { OWNER_ACCOUNT_ANNOTATION } from "./annotation-keys.ts";
-import { carmAnnotations, teamOf } from "../carm/carm-maps.ts";
 import { objectExcess } from "./limits.ts";
-import type { Runtime } from "./context.ts";
 import { field, isJsonObject, type JsonObject, stringAt, stringMap } from "../formats/json.ts";
 import type { Labels } from "../formats/label-selector.ts";
 import { NAME_LABEL } from "../formats/names.ts";
 import type { ObjectID } from "../formats/object-meta.ts";
 import { NameIndex } from "../formats/nearest.ts";
 import { labelKey, SetIndex } from "./set-index.ts";
-
-/** The account and the team that the annotations of a namespace name for CARM; "" if they name none. */
-interface CARMOwner {
-  readonly account: string;
-  readonly team: string;
-}
+import type { InventoryContext, StoreKey } from "./store.ts";
 
 interface Namespace {
-  readonly owner: CARMOwner;
   readonly labels: Labels;
   readonly annotations: ReadonlyMap<string, string>;
   readonly isTerminating: boolean;
@@ -30,28 +21,24 @@ interface LabelNames {
 
 type NamespaceName = Pick<ObjectID, "name">;
 
-interface NamespaceContext {
-  readonly runtime: Runtime;
-  readonly isForGrants?: boolean;
-}
-
-/** The Namespaces of an inventory, indexed by name, label, and account and team for CARM. */
+/** The Namespaces of an inventory, indexed by name and label. */
 export class NamespaceStore {
-  readonly #context: NamespaceContext;
-  readonly #onChange: (name: string) => void;
+  readonly #isForGrants: boolean;
+  readonly #observers: ((name: string) => void)[] = [];
   /** The namespaces that were dropped because they exceed a limit. */
   readonly #oversized = new Set<string>();
   readonly #namespaces = new Map<string, Namespace>();
   readonly #byLabel = new SetIndex<string>();
-  readonly #usingCARM = new Set<string>();
-  readonly #byOwner = new SetIndex<string>();
   #index: NameIndex | null = null;
   #labels: LabelNames | null = null;
 
-  /** `onChange` receives the name of each namespace after it was stored or removed. */
-  constructor(context: NamespaceContext, onChange: (name: string) => void = () => undefined) {
-    this.#context = context;
-    this.#onChange = onChange;
+  constructor({ isForGrants = false }: Pick<InventoryContext, "isForGrants"> = {}) {
+    this.#isForGrants = isForGrants;
+  }
+
+  /** The observer receives the name of each namespace after it was stored or removed. */
+  observe(observer: (name: string) => void): void {
+    this.#observers.push(observer);
   }
 
   get size(): number {
@@ -61,17 +48,17 @@ export class NamespaceStore {
   put(object: JsonObject, { name }: NamespaceName): void {
     this.#delete(name);
     this.#add(object, name);
-    this.#onChange(name);
+    for (const observer of this.#observers) observer(name);
   }
 
   remove({ name }: NamespaceName): void {
     this.#delete(name);
-    this.#onChange(name);
+    for (const observer of this.#observers) observer(name);
   }
 
   #add(object: JsonObject, name: string): void {
     this.#index = this.#labels = null;
-    if (this.#context.isForGrants === true && objectExcess(object) !== null) {
+    if (this.#isForGrants && objectExcess(object) !== null) {
       this.#oversized.add(name);
       return;
     }
@@ -81,13 +68,9 @@ export class NamespaceStore {
     const annotations = stringMap(field(metadata, "annotations"));
     const isTerminating = (stringAt(object, "metadata", "deletionTimestamp") ?? "") !== ""
       || stringAt(object, "status", "phase") === "Terminating";
-    const owner = this.#ownerIn(carmAnnotations(name, annotations));
     const stored = annotations.size === 0 ? NO_ANNOTATIONS : annotations;
-    this.#namespaces.set(name, { owner, labels, annotations: stored, isTerminating });
+    this.#namespaces.set(name, { labels, annotations: stored, isTerminating });
     this.#indexLabels("add", name, labels);
-    if (owner === NO_OWNER) return;
-    this.#usingCARM.add(name);
-    for (const key of ownerKeys(owner)) this.#byOwner.add(key, name);
   }
 
   #delete(name: string): void {
@@ -97,19 +80,11 @@ export class NamespaceStore {
     if (namespace === undefined) return;
     this.#namespaces.delete(name);
     this.#indexLabels("delete", name, namespace.labels);
-    this.#usingCARM.delete(name);
-    for (const key of ownerKeys(namespace.owner)) this.#byOwner.delete(key, name);
   }
 
   /** Indexes the labels, except the name label, by which `withLabel` finds its only namespace without an index. */
   #indexLabels(method: "add" | "delete", name: string, labels: Labels): void {
     for (const [key, value] of labels) if (key !== NAME_LABEL) this.#byLabel[method](labelKey(key, value), name);
-  }
-
-  #ownerIn(annotations: ReadonlyMap<string, string>): CARMOwner {
-    const account = annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "";
-    const team = teamOf(annotations, this.#context);
-    return account === "" && team === "" ? NO_OWNER : { account, team };
   }
 
   has(name: string): boolean {
@@ -182,32 +157,11 @@ export class NamespaceStore {
   countWithLabel(key: string, value: string): number {
     return key === NAME_LABEL ? Number(this.has(value)) : this.#byLabel.count(labelKey(key, value));
   }
-
-  /** The namespaces whose annotations name an account or a team for CARM. */
-  get usingCARM(): ReadonlySet<string> {
-    return this.#usingCARM;
-  }
-
-  /** Whether the annotations of a namespace name the team for CARM. */
-  hasTeam(team: string): boolean {
-    return this.#byOwner.count(OWNER_KEYS.team + team) > 0;
-  }
-
-  /** Whether the annotations of a namespace name the account for CARM; with `withoutTeam`, and no team. */
-  hasAccount(account: string, { withoutTeam }: { readonly withoutTeam: boolean }): boolean {
-    const { account: alone, accountBesideTeam } = OWNER_KEYS;
-    const keys = withoutTeam ? [alone] : [alone, accountBesideTeam];
-    return keys.some((key) => this.#byOwner.count(key + account) > 0);
-  }
 }
 
-/** The part of an index key before the account or the team, which can be any text. */
-const OWNER_KEYS = { team: "team:", account: "account:", accountBesideTeam: "account-beside-team:" } as const;
+/** The store of Namespaces. */
+export const NAMESPACES: StoreKey<NamespaceStore> = {
+  name: "namespaces", open: ({ context }) => new NamespaceStore(context),
+};
 
-function* ownerKeys({ account, team }: CARMOwner): Iterable<string> {
-  if (team !== "") yield OWNER_KEYS.team + team;
-  if (account !== "") yield (team === "" ? OWNER_KEYS.account : OWNER_KEYS.accountBesideTeam) + account;
-}
-
-const NO_OWNER: CARMOwner = { account: "", team: "" };
 const NO_ANNOTATIONS: ReadonlyMap<string, string> = new Map();

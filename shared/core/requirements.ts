@@ -1,3 +1,11 @@
+import { NAMESPACES } from "./namespaces.ts";
+import { RESOURCES } from "../ack/resources.ts";
+import { CARM_MAPS } from "../carm/map-store.ts";
+import { REFERRERS } from "../capa/referrers.ts";
+import { IDENTITIES } from "../capa/identities.ts";
+import { KINDS_OF_CLUSTER } from "./kind-store.ts";
+import { SECRETS } from "../capa/secrets.ts";
+import { SELECTORS } from "../ack/selectors.ts";
 import type { DecisionSettings } from "./context.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { roleNamespaceOf } from "../ack/adopted-resource.ts";
@@ -38,13 +46,13 @@ export class Requirements {
  * requirement is missing.
  */
 const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: DecisionSettings) => boolean>> = {
-  "namespaces": ({ inventory }) => inventory?.includes("namespaces") === true,
+  "namespaces": ({ inventory }) => inventory?.includes(NAMESPACES) === true,
   "--complete or --cluster": ({ origin }, settings) => isComplete({ origin, settings }),
-  "kinds": ({ inventory }) => inventory?.includes("kinds") === true,
-  "resources": ({ inventory }) => inventory?.includes("resources") === true,
-  "config maps": ({ inventory }) => inventory?.includes("config maps") === true,
-  "identities": ({ inventory }) => inventory?.includes("identities") === true,
-  "clusters": ({ inventory }) => inventory?.includes("referrers") === true,
+  "kinds": ({ inventory }) => inventory?.includes(KINDS_OF_CLUSTER) === true,
+  "resources": ({ inventory }) => inventory?.includes(RESOURCES) === true,
+  "config maps": ({ inventory }) => inventory?.includes(CARM_MAPS) === true,
+  "identities": ({ inventory }) => inventory?.includes(IDENTITIES) === true,
+  "clusters": ({ inventory }) => inventory?.includes(REFERRERS) === true,
   "secrets": hasSecrets,
   "--identity-secret-namespace": (_, { identitySecretNamespace }) => identitySecretNamespace !== null,
   "the requester": ({ requester }) => requester !== null,
@@ -74,9 +82,10 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
  */
 function hasSecrets({ inventory = null }: CheckInput, { identitySecretNamespace }: DecisionSettings): boolean {
   if (inventory === null) return false;
-  const { origin, secrets } = inventory;
+  const { origin } = inventory;
+  const secrets = inventory.of(SECRETS);
   if (identitySecretNamespace === null) return origin === "cluster" || secrets.size > 0;
-  return inventory.includes("secrets") && (origin === "cluster" || secrets.hasNamespace(identitySecretNamespace));
+  return inventory.includes(SECRETS) && (origin === "cluster" || secrets.hasNamespace(identitySecretNamespace));
 }
 
 /**
@@ -85,11 +94,11 @@ function hasSecrets({ inventory = null }: CheckInput, { identitySecretNamespace 
  */
 function canResolve({ inventory = null, object, origin }: CheckInput, { mode }: DecisionSettings): boolean {
   if (inventory === null) return false;
-  const namespaceDecides = mode === "carm" || inventory.selectors.readsNamespaceLabels;
+  const namespaceDecides = mode === "carm" || inventory.of(SELECTORS).readsNamespaceLabels;
   const readsNamespace = namespaceDecides || inventory.runtime === "extended";
   if (origin === "cluster") return !readsNamespace || inventory.namespaces.has(roleNamespaceOf(object));
   const hasRoles = mode === "carm"
-    ? inventory.includes("config maps")
-    : inventory.selectors.size + inventory.selectors.malformed.size > 0;
-  return hasRoles && (!namespaceDecides || inventory.includes("namespaces"));
+    ? inventory.includes(CARM_MAPS)
+    : inventory.of(SELECTORS).size + inventory.of(SELECTORS).malformed.size > 0;
+  return hasRoles && (!namespaceDecides || inventory.includes(NAMESPACES));
 }

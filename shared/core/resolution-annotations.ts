@@ -1,10 +1,9 @@
+import type { ChainLink, Resolution } from "./resolution.ts";
 import { RESOLUTION, RESOLUTION_KEYS } from "./annotation-keys.ts";
-import type { ChainLink } from "../capa/identity-chain.ts";
 import { IDENTITY_KINDS, identityKindOf } from "./capa-kinds.ts";
 import { field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation } from "../formats/json.ts";
 import { MAX_SUBDOMAIN_LENGTH, subdomainFaults } from "../formats/names.ts";
 import { LIMITS } from "./limits.ts";
-import type { Resolution } from "../ack/resolve.ts";
 
 const MAX_CONFLICTING_NAMES = 10;
 export const MAX_REASON_LENGTH = 256;

@@ -1,7 +1,7 @@
 import type { Origin, Runtime } from "./context.ts";
 import { LIMITS } from "./limits.ts";
 import { field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation, stringAt } from "../formats/json.ts";
-import type { TypeEntrySpec } from "../ack/iamroleselector.ts";
+import type { TypeEntrySpec } from "./iamroleselector.ts";
 
 /** An entry of `resourceTypeSelector`. An empty field matches any value. */
 export interface TypeEntry {

@@ -1,3 +1,4 @@
+import { RESOURCES } from "../ack/resources.ts";
 import type { DecisionSettings } from "./context.ts";
 import { LIMITS } from "./limits.ts";
 import { currentWaiver } from "./removed-codes.ts";
@@ -76,7 +77,7 @@ const NONE: readonly never[] = [];
 function unlistedFor(
   { check, readsResources }: PlannedCheck, { inventory = null }: CheckInput,
 ): readonly SkippedCheck[] {
-  const unlisted = readsResources && inventory !== null ? [...inventory.unlisted("resources")] : NONE;
+  const unlisted = readsResources && inventory !== null ? [...inventory.unlisted(RESOURCES)] : NONE;
   if (unlisted.length === 0) return NONE;
   const kinds = unlisted.toSorted(compareText).join(", ");
   return [{ code: check.id, needs: `the objects of ${kinds}, which have not been listed` }];

@@ -7,7 +7,7 @@ import type { JsonObject } from "../formats/json.ts";
 import { annotationAt } from "../formats/object-meta.ts";
 import { closest, compareText, countOf, quote } from "../formats/text.ts";
 import { LIMITS } from "./limits.ts";
-import type { SelectorSpec } from "../ack/iamroleselector.ts";
+import type { SelectorSpec } from "./iamroleselector.ts";
 import {
   MAX_TAGS, NO_EXTRAS, RESERVED_PREFIX, SESSION_NAME_LIMITS, type SessionExtras, type SessionTag, TAG_KEY_LIMITS,
   TAG_VALUE_LIMITS, type TextLimits,

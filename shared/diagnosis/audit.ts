@@ -1,3 +1,4 @@
+import { SELECTORS } from "../ack/selectors.ts";
 import { type Finding, type Section, SECTIONS } from "../core/check.ts";
 import { hasResolution } from "../ack/forged-annotations.ts";
 import { type CheckResult, runChecks, type SkippedCheck } from "../core/run.ts";
@@ -99,12 +100,12 @@ export function* auditObjects(
   };
 }
 
-function sectionOf({ section, severity, waivable }: Finding, object: JsonObject, { selectors }: Inventory): Section {
+function sectionOf({ section, severity, waivable }: Finding, object: JsonObject, inventory: Inventory): Section {
   if (section !== undefined) return section;
   if (!isSelector(object) || severity !== "deny" || waivable) return "checks";
   const { name } = objectReference(object);
-  if (selectors.malformed.has(name)) return "malformed";
-  return selectors.faulty.has(name) ? "faulty" : "checks";
+  if (inventory.of(SELECTORS).malformed.has(name)) return "malformed";
+  return inventory.of(SELECTORS).faulty.has(name) ? "faulty" : "checks";
 }
 
 function totalsOf(objects: readonly JsonObject[]): Omit<AuditTotals, "clusters"> {

@@ -1,3 +1,4 @@
+import { SELECTORS } from "../ack/selectors.ts";
 import { USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
 import type { Inventory } from "../core/inventory.ts";
 import type { ResourceQuery } from "../core/ack-resource.ts";
@@ -47,8 +48,8 @@ export function explain(inventory: Inventory, query: ResourceQuery): SelectorExp
     inventory, query, type: inventory.kinds.typeOf(query), choice: choiceOf(inventory, query)?.name ?? null,
   };
   const explanations = [
-    ...[...inventory.selectors.values()].map((selector) => explainSelector(selector, input)),
-    ...[...inventory.selectors.malformed.values()].map((selector) => explainMalformed(selector, input)),
+    ...[...inventory.of(SELECTORS).values()].map((selector) => explainSelector(selector, input)),
+    ...[...inventory.of(SELECTORS).malformed.values()].map((selector) => explainMalformed(selector, input)),
   ];
   return explanations.toSorted((a, b) => compareText(a.selector, b.selector));
 }
@@ -88,7 +89,7 @@ function distanceOf(
   { selector, malformed, parts }: SelectorExplanation, inventory: Inventory, { namespace }: ResourceQuery,
 ): Distance {
   if (malformed) {
-    const names = inventory.selectors.malformed.get(selector)?.spec.namespaceSelector?.names ?? [];
+    const names = inventory.of(SELECTORS).malformed.get(selector)?.spec.namespaceSelector?.names ?? [];
     const isElsewhere = names.length > 0 && !names.includes(namespace);
     return { criteria: isElsewhere ? 2 : 1, failing: 0, holding: 0 };
   }

@@ -1,5 +1,9 @@
+import { resolve } from "../core/resolve.ts";
+import type { ChainLink, Resolution } from "../core/resolution.ts";
+import { IDENTITIES } from "../capa/identities.ts";
+import { REFERRERS } from "../capa/referrers.ts";
+import { RESOURCES } from "../ack/resources.ts";
 import type { DecisionSettings } from "../core/context.ts";
-import type { ChainLink } from "../capa/identity-chain.ts";
 import { STATIC_IDENTITY } from "../core/capa-kinds.ts";
 import type { Referrer } from "../capa/referrer.ts";
 import { resolveReferrer } from "../capa/resolve-identity.ts";
@@ -7,7 +11,6 @@ import type { Inventory } from "../core/inventory.ts";
 import type { ResourceQuery } from "../core/ack-resource.ts";
 import { compareText } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
-import { type Resolution, resolve } from "../ack/resolve.ts";
 
 /**
  * The ways in which a resource can change, most disruptive first: new conflict, new fault in the CARM maps, fallback to
@@ -58,23 +61,23 @@ export function* compareInventories(
     resources++;
     if (impact !== null) impacts.push(impact);
   };
-  yield* paced(before.resources.all(), RESOURCES_BETWEEN_PAUSES, (resource) => {
-    const later = after.resources.get(resource);
+  yield* paced(before.of(RESOURCES).all(), RESOURCES_BETWEEN_PAUSES, (resource) => {
+    const later = after.of(RESOURCES).get(resource);
     const resolution = later === null ? null : resolve(after, later, settings);
     const account = (later ?? resource).status.ownerAccountID;
     add(impactOn(later ?? resource, { before: resolve(before, resource, settings), after: resolution, account }));
     return true;
   });
-  yield* paced(before.referrers.all(), RESOURCES_BETWEEN_PAUSES, (referrer) => {
+  yield* paced(before.of(REFERRERS).all(), RESOURCES_BETWEEN_PAUSES, (referrer) => {
     add(impactOnReferrer(referrer, { before, after, settings }));
     return true;
   });
-  for (const resource of after.resources.all()) {
-    if (before.resources.get(resource) !== null) continue;
+  for (const resource of after.of(RESOURCES).all()) {
+    if (before.of(RESOURCES).get(resource) !== null) continue;
     add({ resource, change: "added", before: null, after: resolve(after, resource, settings) });
   }
-  for (const referrer of after.referrers.all()) {
-    if (before.referrers.get(referrer) !== null) continue;
+  for (const referrer of after.of(REFERRERS).all()) {
+    if (before.of(REFERRERS).get(referrer) !== null) continue;
     add({ resource: referrer, change: "added", before: null, after: resolveReferrer(after, referrer, settings) });
   }
   return { impacts: impacts.toSorted(compareImpacts), resources };
@@ -99,7 +102,7 @@ interface Inventories {
 }
 
 function impactOnReferrer(referrer: Referrer, { before, after, settings }: Inventories): Impact | null {
-  const resource = after.referrers.get(referrer);
+  const resource = after.of(REFERRERS).get(referrer);
   const earlier = resolveReferrer(before, referrer, settings);
   if (resource === null) return { resource: referrer, change: "removed", before: earlier, after: null };
   const later = resolveReferrer(after, resource, settings);
@@ -111,9 +114,9 @@ function impactOnReferrer(referrer: Referrer, { before, after, settings }: Inven
 }
 
 /** Returns the Secret of the static identity at the end of the chain, or null. */
-function secretOf({ identities }: Inventory, { chain }: Resolution, { namespace }: Referrer): string | null {
+function secretOf(inventory: Inventory, { chain }: Resolution, { namespace }: Referrer): string | null {
   const last = chain?.at(-1);
-  const identity = last === undefined ? null : identities.get(last, namespace);
+  const identity = last === undefined ? null : inventory.of(IDENTITIES).get(last, namespace);
   return identity?.kind === STATIC_IDENTITY ? identity.secretName : null;
 }
 

@@ -1,3 +1,4 @@
+import type { Resolution } from "../core/resolution.ts";
 import { ROLE_IDENTITY } from "../core/capa-kinds.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import type { Inventory } from "../core/inventory.ts";
@@ -7,7 +8,6 @@ import type { TrustReview } from "../trust/trust-review.ts";
 import type { TrustRow } from "../trust/trust-rows.ts";
 import { managesGroup, type TrustTarget } from "../trust/trust-target.ts";
 import type { Impact } from "./impact.ts";
-import type { Resolution } from "../ack/resolve.ts";
 import { trustTargets } from "../resolution/trust-targets.ts";
 
 /** Whether the role that a resource gets can be assumed, and why not, or what is missing. */

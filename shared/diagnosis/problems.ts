@@ -1,3 +1,7 @@
+import type { Resolution } from "../core/resolution.ts";
+import { SECRETS } from "../capa/secrets.ts";
+import { SELECTORS } from "../ack/selectors.ts";
+import { IDENTITIES } from "../capa/identities.ts";
 import { EXTERNAL_ID_ANNOTATION } from "../core/annotation-keys.ts";
 import { referrerKindOf } from "../core/capa-kinds.ts";
 import type { DecisionSettings } from "../core/context.ts";
@@ -18,7 +22,6 @@ import type { Inventory } from "../core/inventory.ts";
 import type { Identity } from "../capa/identity.ts";
 import { type Referrer, refersToIdentity } from "../capa/referrer.ts";
 import type { JudgedSelector } from "../ack/selector.ts";
-import type { Resolution } from "../ack/resolve.ts";
 import type { AnnotatedObject, ResourceScope, ResourceState } from "./stale-resources.ts";
 import { findFaults, type Finding, findingSentences, fixOf, type QuickCheck, type Section } from "../core/check.ts";
 import { ACK_02 } from "../ack/forged-annotations.ts";
@@ -138,12 +141,12 @@ interface ClusterScope extends Pick<ResourceScope, "inventory" | "settings"> {
 export function* clusterProblems(scope: ClusterScope, report: (problem: Problem) => void): Paced<void> {
   const { inventory, extraGroups } = scope;
   for (const problem of definitionProblems(inventory, extraGroups)) report(problem);
-  yield* paced(inventory.identities.all(), IDENTITIES_BETWEEN_PAUSES, (identity) => {
+  yield* paced(inventory.of(IDENTITIES).all(), IDENTITIES_BETWEEN_PAUSES, (identity) => {
     const problem = secretProblem(identity, scope);
     if (problem !== null) report(problem);
     return true;
   });
-  const { selectors } = inventory;
+  const selectors = inventory.of(SELECTORS);
   yield* paced([...selectors.faulty.values()], SELECTORS_BETWEEN_PAUSES, (selector) => {
     report(faultProblem(selector, selectors.malformed.has(selector.name)));
     return true;
@@ -165,7 +168,7 @@ export function* clusterProblems(scope: ClusterScope, report: (problem: Problem)
 
 /** Returns the problem of a static identity whose Secret CAPA cannot use, or null. */
 function secretProblem(identity: Identity, { inventory, settings }: Omit<ClusterScope, "extraGroups">): Problem | null {
-  if (!inventory.includes("secrets") || settings.checkSeverities.get(CI_10.id) === "off") return null;
+  if (!inventory.includes(SECRETS) || settings.checkSeverities.get(CI_10.id) === "off") return null;
   const faults = [...secretFaults(identity, { inventory, settings, origin: "cluster" })];
   const [first] = faults;
   if (first === undefined) return null;

@@ -1,13 +1,14 @@
+import { resolve } from "../core/resolve.ts";
+import type { Resolution } from "../core/resolution.ts";
+import { IDENTITIES } from "../capa/identities.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import { type Referrer, refersToIdentity } from "../capa/referrer.ts";
-import { resolveObject } from "../capa/resolve-identity.ts";
 import type { Inventory } from "../core/inventory.ts";
-import { referrerKey } from "../capa/referrers.ts";
-import { resourceKey } from "../ack/resources.ts";
+import { referrerKey, REFERRERS } from "../capa/referrers.ts";
+import { resourceKey, RESOURCES } from "../ack/resources.ts";
 import type { ACKResource } from "../core/ack-resource.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import { staleAnnotations } from "../core/resolution-annotations.ts";
-import type { Resolution } from "../ack/resolve.ts";
 
 /** To resolve one resource takes about 10 µs, or some ms if thousands of selectors select the resource. */
 const RESOLVED_BETWEEN_PAUSES = 5;
@@ -21,8 +22,8 @@ export function annotatedKey(object: AnnotatedObject): string {
 }
 
 /** Returns the object that has the key of `annotatedKey`, or null if the inventory does not contain the object. */
-export function annotatedWithKey(key: string, { resources, referrers }: Inventory): AnnotatedObject | null {
-  return resources.withKey(key) ?? referrers.withKey(key);
+export function annotatedWithKey(key: string, inventory: Inventory): AnnotatedObject | null {
+  return inventory.of(RESOURCES).withKey(key) ?? inventory.of(REFERRERS).withKey(key);
 }
 
 /** An object of the inventory, its current resolution, and its annotations that do not match the resolution. */
@@ -48,8 +49,8 @@ export function resourceState(
   const { namespace, deleting, annotations } = resource;
   if (deleting || !inventory.namespaces.has(namespace)) return null;
   if (inventory.namespaces.isTerminating(namespace)) return null;
-  if (refersToIdentity(resource) && !inventory.includes("identities")) return null;
-  const resolution = resolveObject(inventory, resource, settings);
+  if (refersToIdentity(resource) && !inventory.includes(IDENTITIES)) return null;
+  const resolution = resolve(inventory, resource, settings);
   return { resource, resolution, stale: staleAnnotations(annotations, resolution) };
 }
 
@@ -59,7 +60,8 @@ export function resourceState(
  * the last object.
  */
 export function* scanResources(scope: ResourceScope, visit: (state: ResourceState) => boolean): Paced<boolean> {
-  const { resources, referrers } = scope.inventory;
+  const resources = scope.inventory.of(RESOURCES);
+  const referrers = scope.inventory.of(REFERRERS);
   for (const objects of [resources.all(), referrers.all()]) {
     const isComplete = yield* paced<AnnotatedObject>(objects, RESOLVED_BETWEEN_PAUSES, (object) => {
       const state = resourceState(object, scope);

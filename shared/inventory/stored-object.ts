@@ -1,3 +1,8 @@
+import { REFERRERS } from "../capa/referrers.ts";
+import { RESOURCES } from "../ack/resources.ts";
+import { IDENTITIES } from "../capa/identities.ts";
+import { SELECTORS } from "../ack/selectors.ts";
+import { CARM_MAPS } from "../carm/map-store.ts";
 import { REPLACES_ANNOTATION } from "../core/annotation-keys.ts";
 import { isOfTemplate } from "../capa/referrer.ts";
 import type { KindID } from "../kinds.ts";
@@ -42,9 +47,9 @@ function typeOf({ kind }: ObjectID): JsonObject {
 }
 
 /** Returns the fields that AC-05 reads. */
-function storedReferrer(id: ObjectID, { referrers }: Inventory): JsonObject | null {
+function storedReferrer(id: ObjectID, inventory: Inventory): JsonObject | null {
   const { kind, namespace, name } = id;
-  const referrer = referrers.get({ ...kind, namespace, name });
+  const referrer = inventory.of(REFERRERS).get({ ...kind, namespace, name });
   if (referrer === null) return null;
   const spec = { identityRef: referrer.written };
   return { ...typeOf(id), metadata: { name, namespace }, spec: isOfTemplate(kind) ? { template: { spec } } : spec };
@@ -52,27 +57,27 @@ function storedReferrer(id: ObjectID, { referrers }: Inventory): JsonObject | nu
 
 function storedMap(id: ObjectID, inventory: Inventory): JsonObject | null {
   const { namespace, name } = id;
-  const data = inventory.carmMaps.data(namespace, name);
+  const data = inventory.of(CARM_MAPS).data(namespace, name);
   return data === null ? null : { ...typeOf(id), metadata: { namespace, name }, data: Object.fromEntries(data) };
 }
 
-function storedIdentity(id: ObjectID, { identities }: Inventory): JsonObject | null {
+function storedIdentity(id: ObjectID, inventory: Inventory): JsonObject | null {
   const { kind: { kind }, namespace, name } = id;
-  const identity = identities.get({ kind, name }, namespace);
+  const identity = inventory.of(IDENTITIES).get({ kind, name }, namespace);
   return identity === null ? null : { ...typeOf(id), metadata: { name, namespace: identity.namespace }, spec: {} };
 }
 
-function storedResource(id: ObjectID, { resources }: Inventory): JsonObject | null {
-  const resource = resources.get({ ...id.kind, namespace: id.namespace, name: id.name });
+function storedResource(id: ObjectID, inventory: Inventory): JsonObject | null {
+  const resource = inventory.of(RESOURCES).get({ ...id.kind, namespace: id.namespace, name: id.name });
   return resource === null ? null : { ...typeOf(id), ...resourceFields(resource) };
 }
 
 /** The inventory contains the complete object only of a selector that has a fault. */
-function storedSelector(id: ObjectID, { selectors }: Inventory): JsonObject | null {
+function storedSelector(id: ObjectID, inventory: Inventory): JsonObject | null {
   const { name } = id;
-  const faulty = selectors.faulty.get(name);
+  const faulty = inventory.of(SELECTORS).faulty.get(name);
   if (faulty !== undefined) return faulty.object;
-  const effective = selectors.get(name);
+  const effective = inventory.of(SELECTORS).get(name);
   return effective === undefined ? null : { ...typeOf(id), ...selectorFields(effective) };
 }
 

@@ -1,3 +1,6 @@
+import { SELECTORS } from "../ack/selectors.ts";
+import { CARM_MAPS } from "../carm/map-store.ts";
+import { IDENTITIES } from "../capa/identities.ts";
 import { SELECTOR_KIND } from "../core/ack-groups.ts";
 import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
 import { CONTROLLER_IDENTITY, ROLE_IDENTITY } from "../core/capa-kinds.ts";
@@ -19,17 +22,17 @@ interface Targets {
 /** Returns the roles that selectors, CARM maps and identities of Cluster API name, in this order. */
 export function trustTargets(inventory: Inventory, ackSystemNamespace: string): Targets {
   const maps = [ACCOUNT_MAP, TEAM_MAP].flatMap((map) => (
-    Array.from(inventory.carmMaps.data(ackSystemNamespace, map) ?? [], ([key, role]) => mapTarget(map, key, role))
+    Array.from(inventory.of(CARM_MAPS).data(ackSystemNamespace, map) ?? [], ([key, role]) => mapTarget(map, key, role))
   ));
-  const identities = [...inventory.identities.all()].filter((one) => one.kind === ROLE_IDENTITY)
+  const identities = [...inventory.of(IDENTITIES).all()].filter((one) => one.kind === ROLE_IDENTITY)
     .map((identity) => identityTarget(identity, inventory));
   return {
     targets: [
-      ...Array.from(inventory.selectors.values(), selectorTarget), ...maps,
+      ...Array.from(inventory.of(SELECTORS).values(), selectorTarget), ...maps,
       ...identities.filter((one) => typeof one !== "string"),
     ],
     omitted: [
-      ...Array.from(inventory.selectors.malformed.keys(), (name) => (
+      ...Array.from(inventory.of(SELECTORS).malformed.keys(), (name) => (
         `${SELECTOR_KIND} ${quote(name)} is not examined: it is malformed, and controllers ignore it`
       )),
       ...identities.filter((one) => typeof one === "string"),
@@ -59,11 +62,11 @@ export function identityTarget(identity: RoleIdentity, inventory: Inventory): Tr
 }
 
 /** Returns the role that assumes the role of an identity; null for that of the caller, or why it is unknown. */
-function sourceOf(identity: RoleIdentity, { identities }: Inventory): IdentitySource | null | string {
+function sourceOf(identity: RoleIdentity, inventory: Inventory): IdentitySource | null | string {
   const roles: RoleIdentity[] = [];
   for (let at = identity; roles.length <= LIMITS.identityRoles.value;) {
     if (at.source === null || at.source.kind === CONTROLLER_IDENTITY) return throughRoles(roles, false);
-    const next = identities.get(at.source, "");
+    const next = inventory.of(IDENTITIES).get(at.source, "");
     if (next === null) return `its source ${at.source.kind} ${quote(at.source.name)} does not exist`;
     if (next.kind !== ROLE_IDENTITY) {
       return roles.length > 0 ? throughRoles(roles, true) : `the user of ${next.kind} ${quote(next.name)} is not known`;

@@ -1,3 +1,4 @@
+import { type SelectorCounts } from "./metrics.ts";
 import process from "node:process";
 import { type DestinationStream, type Level, type Logger, pino, destination as toFile } from "pino";
 import { unknownGroups } from "../core/ack-groups.ts";
@@ -166,12 +167,12 @@ export function logRequest(log: Pick<Logger, "info" | "isLevelEnabled">, fields:
  * Logs when the inventory is loaded, becomes stale or becomes current again. Logs one line for each change of state,
  * not for each retry. The returned function stops the logging.
  */
-export function logInventory(source: InventorySource, log: Logger): () => void {
+export function logInventory(source: InventorySource, log: Logger, selectorsOf: () => SelectorCounts): () => void {
   let wasLoaded = false;
   let wasCurrent = true;
   const logChange = (): void => {
     const { loaded, fault } = source.status;
-    const { selectors } = source.inventory;
+    const selectors = selectorsOf();
     if (loaded && !wasLoaded) {
       log.info({ selectors: selectors.size, malformed_selectors: selectors.malformed.size }, "inventory loaded");
     } else if (fault === null && !wasCurrent) {

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { unknownGroups } from "../core/ack-groups.ts";
 import type { KnownFields } from "../core/shape.ts";
-import { prunedFields } from "../ack/iamroleselector.ts";
+import { prunedFields } from "../core/iamroleselector.ts";
 import type { SourceStatus } from "../sources/source.ts";
 import { VERSION } from "../core/installation.ts";
 
@@ -64,18 +64,23 @@ export function registerValue(registry: Registry, config: GaugeConfig, read: () 
   });
 }
 
-interface InventoryView {
-  readonly status: SourceStatus;
-  readonly inventory: {
-    readonly selectors: { readonly size: number; readonly malformed: { readonly size: number } };
-  };
+/** The numbers of effective and of malformed selectors. */
+export interface SelectorCounts {
+  readonly size: number;
+  readonly malformed: { readonly size: number };
 }
 
-/**
- * Registers the gauges `ack_role_resolver_inventory_*`. `steadyMs` returns the current time of the steady clock,
- * which sets `lastSyncMs`.
- */
-export function registerInventoryMetrics(registry: Registry, source: InventoryView, steadyMs: () => number): void {
+interface InventoryView {
+  readonly source: { readonly status: SourceStatus };
+  readonly selectors: () => SelectorCounts;
+  /** Returns the current time of the steady clock, which sets `lastSyncMs`. */
+  readonly steadyMs: () => number;
+}
+
+/** Registers the gauges `ack_role_resolver_inventory_*`. */
+export function registerInventoryMetrics(
+  registry: Registry, { source, selectors, steadyMs }: InventoryView,
+): void {
   const gauge = (name: string, help: string, read: () => number | null): void =>
     registerValue(registry, { name: `inventory_${name}`, help }, read);
   gauge("loaded", "1 if the inventory has been loaded, else 0.", () => Number(source.status.loaded));
@@ -85,23 +90,28 @@ export function registerInventoryMetrics(registry: Registry, source: InventoryVi
     const { lastSyncMs } = source.status;
     return lastSyncMs === null ? null : (steadyMs() - lastSyncMs) / 1000;
   });
-  gauge("selectors", "Effective IAMRoleSelectors.", () => source.inventory.selectors.size);
+  gauge("selectors", "Effective IAMRoleSelectors.", () => selectors().size);
   gauge("malformed_selectors", "IAMRoleSelectors that are not effective because of a fault.", () =>
-    source.inventory.selectors.malformed.size);
+    selectors().malformed.size);
 }
 
 interface KindView {
-  readonly inventory: {
-    readonly kinds: { readonly groups: Iterable<string>; readonly selectorFields: KnownFields | null };
-    unlisted(sort: "resources"): { readonly size: number };
+  readonly source: {
+    readonly inventory: {
+      readonly kinds: { readonly groups: Iterable<string>; readonly selectorFields: KnownFields | null };
+    };
   };
+  /** The number of ACK kinds that have not been listed. */
+  readonly unlistedKinds: () => number;
 }
 
 /**
  * Registers the gauges `ack_role_resolver_unknown_ack_groups`, `ack_role_resolver_unlisted_ack_kinds` and
  * `ack_role_resolver_pruned_selector_fields`. `extraGroups` are the groups of --extra-groups.
  */
-export function registerKindMetrics(registry: Registry, source: KindView, extraGroups: readonly string[]): void {
+export function registerKindMetrics(
+  registry: Registry, { source, unlistedKinds }: KindView, extraGroups: readonly string[],
+): void {
   registerValue(registry, {
     name: "unknown_ack_groups",
     help: "Installed ACK API groups that are unknown to this release and not in --extra-groups. See the log.",
@@ -109,7 +119,7 @@ export function registerKindMetrics(registry: Registry, source: KindView, extraG
   registerValue(registry, {
     name: "unlisted_ack_kinds",
     help: "Installed ACK kinds whose objects have not been listed. Checks ignore these objects.",
-  }, () => source.inventory.unlisted("resources").size);
+  }, unlistedKinds);
   registerValue(registry, {
     name: "pruned_selector_fields",
     help: "Documented IAMRoleSelector fields that the installed CRD does not define. See AUD-08.",

@@ -5,7 +5,8 @@ import type { ClusterPart } from "../core/kind-row.ts";
 import { field, isJsonObject, type JsonObject, omitField, stringAt } from "../formats/json.ts";
 import type { WatchedKind } from "../api/watched-kind.ts";
 import { clusterOwner } from "../core/cluster-parts.ts";
-import type { Collection } from "../core/inventory.ts";
+import type { StoreKey } from "../core/store.ts";
+import { RESOURCES } from "../ack/resources.ts";
 
 // The transforms of the watched kinds. Each returns a copy of an object without the fields that no decision reads, so
 // that the inventory of a large cluster fits in memory.
@@ -145,10 +146,10 @@ export function fixedKinds(part: ClusterPart | null, namespace = ""): readonly W
   });
 }
 
-/** A kind that a definition defines, the parts of a cluster that contain it, and the collection of its objects. */
+/** A kind that a definition defines, the parts of a cluster that contain it, and the store of its objects. */
 export interface ServedKind extends WatchedKind {
   readonly parts: readonly ClusterPart[];
-  readonly collection: Collection;
+  readonly store: StoreKey;
 }
 
 /**
@@ -165,8 +166,8 @@ export function servedKind(definition: JsonObject): ServedKind | null {
   const plural = stringAt(spec, "names", "plural");
   if (row === undefined || version === null || plural === null) return null;
   if (stringAt(spec, "scope") !== scopeOf(type) || !isEstablished(definition)) return null;
-  const { id, store: collection = "resources", watch: { pageSize, parts = [] } } = row;
-  return { ...type, version, plural, pageSize, parts, collection, transform: TRANSFORMS[id] };
+  const { id, store = RESOURCES, watch: { pageSize, parts = [] } } = row;
+  return { ...type, version, plural, pageSize, parts, store, transform: TRANSFORMS[id] };
 }
 
 /** Roles are resolved only for resources in a namespace, so that resources with another scope are not read. */

@@ -1,3 +1,11 @@
+import { INVENTORY_KINDS } from "../kinds.ts";
+import { type StoreKey } from "../core/store.ts";
+import { CARM_MAPS, OTHER_CARM_MAPS } from "../carm/map-store.ts";
+import { IDENTITY_ACCOUNTS_STORE } from "../capa/identity-accounts.ts";
+import { SECRETS } from "../capa/secrets.ts";
+import { IDENTITIES } from "../capa/identities.ts";
+import { REFERRERS } from "../capa/referrers.ts";
+import { RESOURCES } from "../ack/resources.ts";
 import { type SteadyClock, systemClock } from "../core/clock.ts";
 import type { KubernetesAPI } from "../api/api.ts";
 import { Outage } from "../api/outage.ts";
@@ -8,8 +16,7 @@ import { ResolverError } from "../formats/errors.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { apiVersionOf, objectReference } from "../formats/object-meta.ts";
 import { countOf } from "../formats/text.ts";
-import { type Collection, Inventory } from "../core/inventory.ts";
-import type { Judge } from "../ack/selector.ts";
+import { Inventory } from "../core/inventory.ts";
 import { fixedKinds } from "./cluster-kinds.ts";
 import { type Fault, Informer, type InformerOptions, ResourceInformers } from "./informers.ts";
 import { type InventorySource, Listeners, type Proof, type SourceStatus } from "./source.ts";
@@ -20,7 +27,6 @@ import { type InventorySource, Listeners, type Proof, type SourceStatus } from "
  */
 export interface ClusterSourceOptions {
   readonly runtime: "ack" | "extended";
-  readonly judge: Judge;
   readonly api: KubernetesAPI;
   /**
    * If set, loads the objects of every installed ACK kind and CAPA kind. `extraGroups` lists groups that this release
@@ -88,11 +94,11 @@ export class ClusterSource implements InventorySource {
   #loaded = false;
 
   constructor(options: ClusterSourceOptions) {
-    const { runtime, judge, api, clock = systemClock, random = Math.random, resources, onObject } = options;
+    const { runtime, api, clock = systemClock, random = Math.random, resources, onObject } = options;
     const isForGrants = resources === undefined;
-    const optional = optionalCollections(options);
-    const excluded = optional.filter(({ isLoaded }) => !isLoaded).map(({ collection }) => collection);
-    this.inventory = new Inventory({ runtime, origin: "cluster", excluded, isForGrants }, judge);
+    const optional = optionalStores(options);
+    const excluded = optional.filter(({ isLoaded }) => !isLoaded).map(({ store }) => store);
+    this.inventory = new Inventory({ runtime, origin: "cluster", excluded, isForGrants }, INVENTORY_KINDS);
     // No observer receives Secrets, because the annotations of their metadata can contain values.
     const observe = (kind: WatchedKind): WatchedKind => (
       onObject === undefined || kind.metadataOnly === true ? kind : withObserver(kind, onObject)
@@ -108,7 +114,7 @@ export class ClusterSource implements InventorySource {
     const updateResources: InformerOptions["onObjects"] = (put, removed) => this.#resources.update(put, removed);
     this.#informers = watchedKinds(optional).map((watched) => {
       const onObjects = watched.kind.kind === "CustomResourceDefinition" ? updateResources : undefined;
-      const hasHeartbeat = options.hasHeartbeat === true && watched.collection === null;
+      const hasHeartbeat = options.hasHeartbeat === true && watched.store === null;
       return new Informer({ ...common, ...watched, kind: observe(watched.kind), onObjects, hasHeartbeat });
     });
     // Prevents an unhandled rejection: `stop` rejects the promise even if `start` was not called.
@@ -186,42 +192,42 @@ export class ClusterSource implements InventorySource {
   }
 }
 
-/** A collection that only some sources load, and its kinds whose versions no definition states. */
-interface OptionalCollection {
-  readonly collection: Collection;
+/** A store that only some sources load, and its kinds whose versions no definition states. */
+interface OptionalStore {
+  readonly store: StoreKey;
   readonly isLoaded: boolean;
   readonly kinds?: readonly WatchedKind[];
   /** Default: false, because a missing right must not prevent the checks of all other objects. */
   readonly isRequired?: boolean;
 }
 
-function optionalCollections(options: ClusterSourceOptions): readonly OptionalCollection[] {
+function optionalStores(options: ClusterSourceOptions): readonly OptionalStore[] {
   const { resources, identities = false, carmMaps, identitySecretNamespace: ofSecrets = null } = options;
   const { namespace = "", isRequired = false, inAllNamespaces = false } = carmMaps ?? {};
   const hasResources = resources !== undefined;
   return [
-    { collection: "resources", isLoaded: hasResources },
-    { collection: "referrers", isLoaded: hasResources },
-    { collection: "identities", isLoaded: hasResources || identities },
-    { collection: "secrets", isLoaded: ofSecrets !== null, kinds: fixedKinds("secrets", ofSecrets ?? "") },
+    { store: RESOURCES, isLoaded: hasResources },
+    { store: REFERRERS, isLoaded: hasResources },
+    { store: IDENTITIES, isLoaded: hasResources || identities },
+    { store: SECRETS, isLoaded: ofSecrets !== null, kinds: fixedKinds("secrets", ofSecrets ?? "") },
     {
-      collection: "identity accounts", isLoaded: ofSecrets !== null,
+      store: IDENTITY_ACCOUNTS_STORE, isLoaded: ofSecrets !== null,
       kinds: fixedKinds("identityAccounts", ofSecrets ?? ""),
     },
     {
-      collection: "config maps", isLoaded: carmMaps !== undefined, isRequired, kinds: fixedKinds("carmMaps", namespace),
+      store: CARM_MAPS, isLoaded: carmMaps !== undefined, isRequired, kinds: fixedKinds("carmMaps", namespace),
     },
-    { collection: "config maps of other namespaces", isLoaded: inAllNamespaces, kinds: fixedKinds("carmMaps") },
+    { store: OTHER_CARM_MAPS, isLoaded: inAllNamespaces, kinds: fixedKinds("carmMaps") },
   ];
 }
 
-type Watched = Pick<InformerOptions, "kind" | "collection" | "isRequired">;
+type Watched = Pick<InformerOptions, "kind" | "store" | "isRequired">;
 
-function watchedKinds(optional: readonly OptionalCollection[]): Watched[] {
+function watchedKinds(optional: readonly OptionalStore[]): Watched[] {
   return [
-    ...fixedKinds(null).map((kind) => ({ kind, collection: null, isRequired: true })),
-    ...optional.filter(({ isLoaded }) => isLoaded).flatMap(({ collection, kinds = [], isRequired = false }) => (
-      kinds.map((kind) => ({ kind, collection, isRequired }))
+    ...fixedKinds(null).map((kind) => ({ kind, store: null, isRequired: true })),
+    ...optional.filter(({ isLoaded }) => isLoaded).flatMap(({ store, kinds = [], isRequired = false }) => (
+      kinds.map((kind) => ({ kind, store, isRequired }))
     )),
   ];
 }

@@ -1,3 +1,4 @@
+import { INVENTORY_KINDS } from "../kinds.ts";
 import { hash } from "node:crypto";
 import { type FSWatcher, watch as watchFiles } from "node:fs";
 import { basename, dirname } from "node:path";
@@ -5,7 +6,6 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type SteadyClock, systemClock } from "../core/clock.ts";
 import type { Paced } from "../formats/paced.ts";
 import { Inventory } from "../core/inventory.ts";
-import type { Judge } from "../ack/selector.ts";
 import { duplicateFaults } from "../files/duplicates.ts";
 import {
   type FileReading, inputError, type ManifestParser, readFiles, readStdin,
@@ -50,7 +50,6 @@ const VOLUME_LINKS = "..";
 
 interface ManifestSourceOptions {
   readonly runtime: "ack" | "extended";
-  readonly judge: Judge;
   readonly clock?: SteadyClock;
   readonly watch?: WatchPath;
 }
@@ -96,8 +95,8 @@ export class ManifestSource implements InventorySource {
   #stopped = false;
 
   constructor(paths: readonly string[], options: ManifestSourceOptions) {
-    const { runtime, judge, clock = systemClock, watch = watchPath } = options;
-    this.#newInventory = () => new Inventory({ runtime, origin: "file" }, judge);
+    const { runtime, clock = systemClock, watch = watchPath } = options;
+    this.#newInventory = () => new Inventory({ runtime, origin: "file" }, INVENTORY_KINDS);
     this.#inventory = this.#newInventory();
     this.#paths = paths;
     this.#clock = clock;

@@ -1,4 +1,5 @@
-import type { Collection, Inventory, InventoryChange } from "../core/inventory.ts";
+import { type StoreKey } from "../core/store.ts";
+import type { Inventory, InventoryChange } from "../core/inventory.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { unknownGroups } from "../core/ack-groups.ts";
 import { objectReference } from "../formats/object-meta.ts";
@@ -14,11 +15,8 @@ export type Fault = Pick<ListWatchError, "message" | "messageFor">;
 
 export interface InformerOptions extends Omit<ReflectorOptions, "handler"> {
   readonly inventory: Inventory;
-  /**
-   * The collection in which the inventory records whether the kind has been listed; null for a kind that every source
-   * requires.
-   */
-  readonly collection: Collection | null;
+  /** The store that records whether the kind has been listed; null for a kind that every source requires. */
+  readonly store: StoreKey | null;
   /** Whether the source counts as loaded only after it has listed this kind. */
   readonly isRequired: boolean;
   readonly onChange: () => void;
@@ -117,10 +115,10 @@ export class Informer implements ReflectorHandler {
   }
 
   #record(type: "listed" | "unlisted"): void {
-    const { kind: { group, kind, object, namespace }, inventory, collection } = this.#options;
+    const { kind: { group, kind, object, namespace }, inventory, store } = this.#options;
     const ofKind = namespace === undefined ? `${kind}.${group}` : `${kind}s in the namespace ${namespace}`;
     const item = object === undefined ? ofKind : `${object.namespace}/${object.name}`;
-    if (collection !== null) inventory.apply([{ type, collection, item }]);
+    if (store !== null) inventory.apply([{ type, store, item }]);
   }
 }
 
@@ -134,7 +132,7 @@ function unconfirmed(kinds: string): string {
  */
 const CONCURRENT_LISTS = 2;
 
-type InformerDefaults = Omit<InformerOptions, "kind" | "collection" | "isRequired" | "listSemaphore" | "onObjects">;
+type InformerDefaults = Omit<InformerOptions, "kind" | "store" | "isRequired" | "listSemaphore" | "onObjects">;
 
 interface ResourceInformersOptions extends InformerDefaults {
   /**
@@ -188,7 +186,7 @@ export class ResourceInformers {
     const isKnown = unknownGroups([kind.group], this.#options.extraGroups).length === 0;
     const isRequired = isKnown && !kind.parts.includes("fieldExports");
     const observed = this.#options.observe(kind);
-    const own = { kind: observed, collection: kind.collection, isRequired, listSemaphore: this.#listSemaphore };
+    const own = { kind: observed, store: kind.store, isRequired, listSemaphore: this.#listSemaphore };
     const informer = new Informer({ ...this.#options, ...own });
     this.#informers.set(name, { path, informer });
     informer.start();

@@ -1,7 +1,7 @@
+import type { IdentityStore } from "../../shared/capa/identities.ts";
 import { isDeepStrictEqual } from "node:util";
 import { SERVICE_ACCOUNT_IDENTITY } from "../../shared/core/capa-kinds.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
-import type { Inventory } from "../../shared/core/inventory.ts";
 import {
   type Identity, identityKey, type RoleIdentity, type ServiceAccountIdentity, type StaticIdentity,
 } from "../../shared/capa/identity.ts";
@@ -25,12 +25,8 @@ import type { ServiceAccountTokens, WebIdentityToken } from "./service-account-t
 /** The session name is that of an identity that has none. The Region of STS is null for a custom endpoint. */
 type IdentitySessionOptions = Pick<SidecarSettings, "sessionName" | "region">;
 
-interface Identities {
-  readonly identities: Pick<Inventory["identities"], "get">;
-}
-
 /** Whether the inventory contains the identity, and no change of it except for its metadata. */
-export function isCurrentIdentity({ identities }: Identities, identity: Identity): boolean {
+export function isCurrentIdentity(identities: Pick<IdentityStore, "get">, identity: Identity): boolean {
   const current = identities.get(identity, identity.namespace);
   return isDeepStrictEqual({ ...current, resourceVersion: null }, { ...identity, resourceVersion: null });
 }

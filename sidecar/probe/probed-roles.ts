@@ -1,3 +1,4 @@
+import { IDENTITIES } from "../../shared/capa/identities.ts";
 import { completeChain, grantToAnyNamespace, type IdentityGrant } from "../../shared/capa/grant-by-identity.ts";
 import type { Grant, RoleGrant, RoleQuery } from "../../shared/core/grant.ts";
 import type { Identity, RoleIdentity } from "../../shared/capa/identity.ts";
@@ -78,7 +79,7 @@ export function probedIdentities({ inventory, query, assume, isRefused }: Probed
     check: "CI-35",
     of: "identity",
     *roles() {
-      for (const identity of inventory.identities.all()) {
+      for (const identity of inventory.of(IDENTITIES).all()) {
         if (identity.kind !== ROLE_IDENTITY) continue;
         const chain = completeChain(inventory, identity);
         yield [identity.name, chain === null ? null : chain.map((link) => ids.of(link)).join(" ")];

@@ -1,3 +1,4 @@
+import { SELECTORS } from "../../shared/ack/selectors.ts";
 import { identitySubject, resourceSubject, selectorSubject } from "../../shared/diagnosis/problem.ts";
 import type { ClusterPorts } from "../../shared/api/api.ts";
 import { listPages } from "../../shared/api/list-watch.ts";
@@ -163,7 +164,7 @@ export class RoleEvents {
   refused(grant: RoleGrant, error: RefusedCallError): void {
     const { source: { inventory } } = this.#ports;
     for (const name of grant.selectors) {
-      const selector = inventory.selectors.get(name);
+      const selector = inventory.of(SELECTORS).get(name);
       if (selector === undefined) continue;
       const note = noteOf(`IAMRoleSelector ${name}`, error);
       const users = (): AsyncIterable<EventSubject> => affectedResources(name, this.#search(inventory));

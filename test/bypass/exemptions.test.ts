@@ -1,3 +1,4 @@
+import { SELECTORS } from "../../shared/ack/selectors.ts";
 // Attempts to pass the checks with a change that the webhook exempts, or with a review that fails.
 import { test } from "tap";
 import type { DecisionSettings } from "../../shared/core/context.ts";
@@ -58,7 +59,7 @@ test("denies a role change by labels, even if another check throws or reports ma
   const deep = { ...bucket("high"), spec: { nested } };
   t.equal(await send(update(deep, { ...bucket("low"), spec: { nested } })), "ACK-35");
   const failing = webhook();
-  failing.source.inventory.selectors.inNamespace = () => {
+  failing.source.inventory.of(SELECTORS).inNamespace = () => {
     throw new RangeError("Maximum call stack size exceeded");
   };
   t.equal(await send(update(bucket("high"), bucket("low")), failing), "ERR_INTERNAL");

@@ -1,8 +1,8 @@
+import { SELECTORS } from "../../shared/ack/selectors.ts";
 // Attacks on a sidecar that reads manifests from a folder (--from). The attacker can break or copy a manifest file. The
 // attacker tries to continue to use a role after the owner of the role revokes the grant.
 import { rm, writeFile } from "node:fs/promises";
 import { type Test, test } from "tap";
-import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { ManifestSource } from "../../shared/sources/file-source.ts";
 import { namespaceObject, selectorObject } from "../shared/objects.ts";
@@ -25,7 +25,7 @@ async function watching(t: Test): Promise<Watching> {
     "namespaces.yaml": text(namespaceObject("team-a"), namespaceObject("other")),
     "team-a.yaml": text(TEAM_A), "other.yaml": text(OTHER),
   });
-  const source = new ManifestSource([folder], { judge: judgeSelector, runtime: "ack" });
+  const source = new ManifestSource([folder], { runtime: "ack" });
   await source.start();
   t.teardown(() => source.stop());
   const { sidecar } = await start(t, {}, { source });
@@ -43,7 +43,7 @@ test("does not grant the role of a deleted selector while an unrelated file is i
   }
   t.same([await statusOf("team-a"), await statusOf("other")], [200, 200]);
   await rm(`${folder}/team-a.yaml`);
-  await eventually(source, () => !source.inventory.selectors.has("team-a"));
+  await eventually(source, () => !source.inventory.of(SELECTORS).has("team-a"));
   t.same([await statusOf("team-a"), await statusOf("other")], [404, 200]);
 });
 
@@ -53,6 +53,6 @@ test("does not grant the role of a selector that two files define differently", 
   await eventually(source, () => source.status.fault !== null);
   t.same([await statusOf("team-a"), await statusOf("other")], [404, 200]);
   await writeFile(`${folder}/attack.yaml`, text(TEAM_A));
-  await eventually(source, () => source.inventory.selectors.has("team-a"));
+  await eventually(source, () => source.inventory.of(SELECTORS).has("team-a"));
   t.same([await statusOf("team-a"), await statusOf("other")], [200, 200], "equal definitions are not ambiguous");
 });

@@ -1,7 +1,8 @@
+import { INVENTORY_KINDS } from "../../shared/kinds.ts";
+import { SELECTORS } from "../../shared/ack/selectors.ts";
 // Attacks by users that write IAMRoleSelectors or Namespaces. Each test expects that the sidecar limits its work and
 // memory, and still serves other selectors.
 import { type Test, test } from "tap";
-import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import { NO_EXTRAS } from "../../shared/core/session.ts";
 import { grantInNamespace, grantRole } from "../../shared/resolution/grant-decision.ts";
 import { Inventory } from "../../shared/core/inventory.ts";
@@ -57,7 +58,7 @@ test("limits responses and log lines if thousands of selectors conflict", async 
 
 test("drops a namespace that has more labels than the limit, and grants no role in it", async (t) => {
   const large = { ...namespaceObject("team-a"), metadata: { name: "team-a", labels: labels(100_000) } };
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster", isForGrants: true }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster", isForGrants: true }, INVENTORY_KINDS);
   inventory.apply([namespaceObject("team-a"), TEAM_A, large].map(put));
   t.equal(inventory.namespaces.withLabel("l1", "").size, 0, "no label is stored");
   const decision = { settings: SETTINGS_BY_DEFAULT, sessionDefaults: NO_EXTRAS };
@@ -74,10 +75,10 @@ test("drops a namespace that has more labels than the limit, and grants no role 
 });
 
 test("an inventory that is loaded only for grants does not store the complete objects of selectors", (t) => {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster", isForGrants: true }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster", isForGrants: true }, INVENTORY_KINDS);
   inventory.apply([put(hostile({ x: Array.from({ length: 50_000 }, () => ({})) }))]);
-  t.match(inventory.selectors.faulty.get("hostile"), { roleARN: HOSTILE_ROLE, object: {} });
-  t.same(inventory.selectors.faulty.get("hostile")?.object, {});
+  t.match(inventory.of(SELECTORS).faulty.get("hostile"), { roleARN: HOSTILE_ROLE, object: {} });
+  t.same(inventory.of(SELECTORS).faulty.get("hostile")?.object, {});
   t.end();
 });
 

@@ -7,7 +7,7 @@ import { refusalText } from "../../shared/trust/refusal-text.ts";
 import type { RefusedAssumeRole } from "../../shared/trust/refused-call.ts";
 import { gatedDeployment } from "../fixtures/controllers.ts";
 import {
-  DEFINITIONS, definition, type ErrorAnswer, FakeCluster, NAMESPACES, SELECTORS,
+  DEFINITIONS, definition, type ErrorAnswer, FakeCluster, NAMESPACES_PATH, SELECTORS_PATH,
 } from "../shared/api/fake-cluster.ts";
 import { bucketObject, mapObject, namespaceObject, ROLE, roleIn, SECOND, selectorObject } from "../shared/objects.ts";
 
@@ -159,7 +159,7 @@ export const BROKEN: readonly BrokenResource[] = [
   {
     title: "the user may not list selectors", objects: [TEAM_A, SELECTOR, bucketObject()],
     errors: {
-      [SELECTORS]: {
+      [SELECTORS_PATH]: {
         status: 403, message: 'iamroleselectors.services.k8s.aws is forbidden: User "jane" cannot list resource '
           + '"iamroleselectors" in API group "services.k8s.aws" at the cluster scope',
       },
@@ -226,7 +226,7 @@ function listPath(object: JsonObject): string {
 /** Returns the path of the collection that contains the object. */
 export function objectPath(object: JsonObject): string {
   const { group, version, kind, namespace } = objectReference(object);
-  if (kind === "Namespace") return NAMESPACES;
+  if (kind === "Namespace") return NAMESPACES_PATH;
   const base = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
   return `${base}${namespace === "" ? "" : `/namespaces/${namespace}`}/${kind.toLowerCase()}s`;
 }

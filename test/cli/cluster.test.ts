@@ -3,7 +3,7 @@ import { EXTENDED_NOTICE } from "../../shared/core/removed-settings.ts";
 import { gatedDeployment } from "../fixtures/controllers.ts";
 import { ACK_SELECTOR_CRD, olderACKSelectorCRD } from "../fixtures/ack-selector-crd.ts";
 import {
-  BUCKETS, definition, DEFINITIONS, FakeCluster, NAMESPACES, resource, SELECTORS,
+  BUCKETS, definition, DEFINITIONS, FakeCluster, NAMESPACES_PATH, resource, SELECTORS_PATH,
 } from "../shared/api/fake-cluster.ts";
 import { type CommandResult, runCommand, withoutCoverage } from "./run-command.ts";
 
@@ -26,8 +26,8 @@ async function onFakeCluster(
   await cluster.start();
   t.teardown(() => cluster.server.stop());
   cluster.objects.set(DEFINITIONS, [definition("s3.services.k8s.aws", "Bucket")]);
-  cluster.objects.set(NAMESPACES, [{ metadata: { name: "team-a", resourceVersion: "1" } }]);
-  cluster.objects.set(SELECTORS, [
+  cluster.objects.set(NAMESPACES_PATH, [{ metadata: { name: "team-a", resourceVersion: "1" } }]);
+  cluster.objects.set(SELECTORS_PATH, [
     selector("b", "arn:aws:iam::111122223333:role/b", "team-b"),
     selector("a", "arn:aws:iam::111122223333:role/a", "team-a"),
   ]);

@@ -4,7 +4,7 @@ import { test } from "tap";
 import { COMPLETE, PLUGIN_FILE, started } from "../../cli/plugin.ts";
 import { runCommandLine } from "../../cli/program.ts";
 import { type ProgramResult, runProgram } from "../programs/run-program.ts";
-import { NAMESPACES, SELECTORS } from "../shared/api/fake-cluster.ts";
+import { NAMESPACES_PATH, SELECTORS_PATH } from "../shared/api/fake-cluster.ts";
 import { bucketObject, namespaceObject, ROLE, selectorObject } from "../shared/objects.ts";
 import { clusterOf, kubeconfigOf } from "./broken-resources.ts";
 import { captureOutput, type CommandResult, runCommand } from "./run-command.ts";
@@ -58,12 +58,12 @@ test("says which object a cluster lacks, and which right a user", async (t) => {
   const objects = [namespaceObject("team-a"), bucketObject()];
   for (const [errors, message] of [
     [
-      { [SELECTORS]: { status: 404 } },
-      `The cluster cannot be read: the API server does not know the kind IAMRoleSelector (404 on ${SELECTORS}); `
+      { [SELECTORS_PATH]: { status: 404 } },
+      `The cluster cannot be read: the API server does not know the kind IAMRoleSelector (404 on ${SELECTORS_PATH}); `
       + "install its CustomResourceDefinition; the chart of each ACK controller contains the definition",
     ],
     [
-      { [NAMESPACES]: { status: 403 } },
+      { [NAMESPACES_PATH]: { status: 403 } },
       "The cluster cannot be read: not allowed to list namespaces in the whole cluster; grant this user or "
       + 'ServiceAccount the verbs list and watch on it: "kubectl ack-role manifests rbac" prints such a rule',
     ],

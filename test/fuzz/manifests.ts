@@ -1,8 +1,8 @@
+import { INVENTORY_KINDS } from "../../shared/kinds.ts";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { Inventory } from "../../shared/core/inventory.ts";
 import { parseRoleARN } from "../../shared/formats/arn.ts";
@@ -62,7 +62,7 @@ export const MANIFESTS: Target = target("manifests", {
     const difference = text.length > MAX_COMPARED ? null : differenceOf(text);
     if (difference !== null) throw new Error(difference);
     for (const { lineOf } of manifests) lineOf(["metadata", "name"]);
-    const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
+    const inventory = new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS);
     inventory.apply([...drain(snapshotOf(manifests)).objects.values()].map(({ object }) => ({ type: "put", object })));
   },
 });
@@ -79,7 +79,7 @@ export const FILES: Target = target("files", {
     return folder;
   },
   async run(folder) {
-    const source = new ManifestSource([folder], { judge: judgeSelector, runtime: "ack" });
+    const source = new ManifestSource([folder], { runtime: "ack" });
     try {
       await source.start();
     } catch (error) {

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { type CRDSchema, iamRoleSelectorCRD, serviceAccountIdentityCRD } from "../../manifests/crds.ts";
 import type { Runtime } from "../../shared/core/context.ts";
-import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../../shared/ack/selector-schema.ts";
+import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../../shared/core/selector-schema.ts";
 import { field, isJsonObject } from "../../shared/formats/json.ts";
 import { servedKind } from "../../shared/sources/cluster-kinds.ts";
 

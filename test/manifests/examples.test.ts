@@ -1,3 +1,4 @@
+import { resolve } from "../../shared/core/resolve.ts";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "tap";
@@ -8,8 +9,7 @@ import type { JsonObject } from "../../shared/formats/json.ts";
 import { isACKGroup, isSelector } from "../../shared/core/ack-groups.ts";
 import { missingFields, unknownFields } from "../../shared/core/shape.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
-import { resolve } from "../../shared/ack/resolve.ts";
-import { ACK_FIELDS } from "../../shared/ack/iamroleselector.ts";
+import { ACK_FIELDS } from "../../shared/core/iamroleselector.ts";
 import { completionPatch } from "../../shared/ack/selector.ts";
 import { readManifests } from "../../shared/files/manifest-reader.ts";
 import { inventoryWith, SETTINGS_BY_DEFAULT } from "../shared/objects.ts";

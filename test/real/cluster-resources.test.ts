@@ -1,6 +1,7 @@
+import { CARM_MAPS } from "../../shared/carm/map-store.ts";
+import { RESOURCES } from "../../shared/ack/resources.ts";
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
-import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import type { ACKResource } from "../../shared/core/ack-resource.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
 import type { KubernetesAPI } from "../../shared/api/api.ts";
@@ -28,7 +29,6 @@ onCluster("the resources of a real API server", async (t, cluster) => {
   const api = new Recorder(await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "admin" }));
   const carmMaps = { namespace: "ack-system", isRequired: true };
   const source = new ClusterSource({
-    judge: judgeSelector,
     runtime: "ack", api, clock: FAST_RETRY_CLOCK, resources: { extraGroups: [] }, carmMaps,
   });
   t.teardown(() => source.stop());
@@ -73,12 +73,12 @@ async function createBuckets(t: Test, cluster: Cluster): Promise<void> {
 }
 
 function named({ inventory }: ClusterSource, name: string): ACKResource | undefined {
-  return [...inventory.resources.all()].find((resource) => resource.name === name);
+  return [...inventory.of(RESOURCES).all()].find((resource) => resource.name === name);
 }
 
 async function listsPages(t: Test, source: ClusterSource, { paths }: Recorder): Promise<void> {
   t.match(source.status, { loaded: true, fault: null });
-  t.equal(source.inventory.resources.size, MANY);
+  t.equal(source.inventory.of(RESOURCES).size, MANY);
   t.match(named(source, "b-599"), {
     group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket", namespace: "default",
     labels: new Map([["n", "599"]]), created: false,
@@ -111,24 +111,24 @@ async function appliesStatus(t: Test, cluster: Cluster, source: ClusterSource): 
   await eventually(source, () => named(source, "b-0")?.deleting === true);
   await cluster.request("PATCH", `${BUCKETS}/b-0`, { metadata: { finalizers: null } }, MERGE);
   await eventually(source, () => named(source, "b-0") === undefined);
-  t.equal(source.inventory.resources.size, MANY - 1);
+  t.equal(source.inventory.of(RESOURCES).size, MANY - 1);
 }
 
 async function loadsMaps(t: Test, cluster: Cluster, source: ClusterSource): Promise<void> {
   const maps = "/api/v1/namespaces/ack-system/configmaps";
-  t.equal(source.inventory.carmMaps.data("ack-system", "ack-role-account-map"), null);
+  t.equal(source.inventory.of(CARM_MAPS).data("ack-system", "ack-role-account-map"), null);
   await cluster.request("POST", "/api/v1/namespaces", { metadata: { name: "ack-system" } });
   await cluster.request("POST", maps, { metadata: { name: "other" }, data: { a: "b" } });
   await cluster.request("POST", maps, {
     metadata: { name: "ack-role-account-map" },
     data: { "111122223333": "arn:aws:iam::111122223333:role/a" },
   });
-  await eventually(source, () => source.inventory.carmMaps.data("ack-system", "ack-role-account-map") !== null);
+  await eventually(source, () => source.inventory.of(CARM_MAPS).data("ack-system", "ack-role-account-map") !== null);
   t.same(
-    [...(source.inventory.carmMaps.data("ack-system", "ack-role-account-map") ?? [])],
+    [...(source.inventory.of(CARM_MAPS).data("ack-system", "ack-role-account-map") ?? [])],
     [["111122223333", "arn:aws:iam::111122223333:role/a"]],
   );
-  t.equal(source.inventory.carmMaps.data("ack-system", "other"), null);
+  t.equal(source.inventory.of(CARM_MAPS).data("ack-system", "other"), null);
 }
 
 async function followsKinds(t: Test, cluster: Cluster, source: ClusterSource): Promise<void> {
@@ -141,20 +141,20 @@ async function followsKinds(t: Test, cluster: Cluster, source: ClusterSource): P
   });
   await eventually(source, () => named(source, "q") !== undefined);
   t.match(source.status, { loaded: true });
-  t.same([...source.inventory.unlisted("resources")], []);
+  t.same([...source.inventory.unlisted(RESOURCES)], []);
   await cluster.request("DELETE", `${DEFINITIONS}/queues.sqs.services.k8s.aws`);
   await eventually(
     source,
     () => named(source, "q") === undefined && source.inventory.kinds.versions("sqs.services.k8s.aws", "Queue") === null,
   );
-  t.equal(source.inventory.resources.size, MANY - 1);
+  t.equal(source.inventory.of(RESOURCES).size, MANY - 1);
   await eventually(source, () => source.status.fault === null);
 }
 
 async function followsVersions(t: Test, cluster: Cluster, source: ClusterSource): Promise<void> {
   await cluster.installCRDs([ackCRD("s3.services.k8s.aws", "Bucket", "buckets", ["v1", "v1alpha1"])]);
   await eventually(source, () => named(source, "b-1")?.version === "v1");
-  t.equal(source.inventory.resources.size, MANY - 1);
+  t.equal(source.inventory.of(RESOURCES).size, MANY - 1);
   t.match(source.inventory.kinds.versions("s3.services.k8s.aws", "Bucket"), {
     storage: "v1",
     served: ["v1", "v1alpha1"],
@@ -164,7 +164,6 @@ async function followsVersions(t: Test, cluster: Cluster, source: ClusterSource)
 async function loadsOnce(t: Test, cluster: Cluster): Promise<void> {
   let objects = 0;
   const loaded = await loadCluster({
-    judge: judgeSelector,
     runtime: "ack",
     api: await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "admin" }),
     resources: { extraGroups: [] },
@@ -172,8 +171,8 @@ async function loadsOnce(t: Test, cluster: Cluster): Promise<void> {
     collect: (object) => (stringAt(object, "metadata", "name") === "b-3" ? object : null),
     onProgress: (progress) => { objects = progress.objects; },
   });
-  t.equal(loaded.inventory.resources.size, MANY - 1);
-  t.equal(loaded.inventory.includes("config maps"), true);
+  t.equal(loaded.inventory.of(RESOURCES).size, MANY - 1);
+  t.equal(loaded.inventory.includes(CARM_MAPS), true);
   t.match(loaded.objects, [{ apiVersion: "s3.services.k8s.aws/v1", kind: "Bucket", metadata: { name: "b-3" } }]);
   t.type(field(loaded.objects[0], "spec"), "object", "the loaded objects are complete");
   t.ok(objects >= MANY);

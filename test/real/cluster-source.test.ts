@@ -1,7 +1,7 @@
+import { SELECTORS } from "../../shared/ack/selectors.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
-import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import type { KubernetesAPI } from "../../shared/api/api.ts";
 import { connectKubernetes } from "../../shared/api/kubeconfig.ts";
 import { ClusterSource } from "../../shared/sources/cluster-source.ts";
@@ -10,7 +10,7 @@ import { eventually } from "../shared/sources/eventually.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { FAST_RETRY_CLOCK, onCluster } from "./apiserver/on-cluster.ts";
 
-const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
+const SELECTORS_PATH = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
 const NAMESPACES = "/api/v1/namespaces";
 const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
 
@@ -23,7 +23,7 @@ const selector = (name: string): object => ({
 
 onCluster("a cluster source on a real API server", async (t, cluster) => {
   const gate = new Gate(await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "admin" }));
-  const source = new ClusterSource({ judge: judgeSelector, runtime: "ack", api: gate, clock: FAST_RETRY_CLOCK });
+  const source = new ClusterSource({ runtime: "ack", api: gate, clock: FAST_RETRY_CLOCK });
   t.teardown(() => source.stop());
   const loaded = source.start();
   await t.test("the inventory is not loaded before the IAMRoleSelector kind is installed", async (tt) =>
@@ -85,14 +85,14 @@ async function appliesChanges(t: Test, cluster: Cluster, source: ClusterSource):
   await cluster.request("PATCH", `${NAMESPACES}/team-a`, { metadata: { labels: { tier: "silver" } } }, MERGE);
   await eventually(source, () => inventory.namespaces.labelsOf("team-a").get("tier") === "silver");
 
-  await cluster.request("POST", SELECTORS, selector("a"));
-  await eventually(source, () => inventory.selectors.has("a"));
-  t.match(inventory.selectors.get("a")?.resourceVersion, /^\d+$/);
-  await cluster.request("POST", SELECTORS, selector("b"));
-  await cluster.request("DELETE", `${SELECTORS}/b`);
-  await cluster.request("POST", SELECTORS, selector("c"));
-  await eventually(source, () => inventory.selectors.has("c"));
-  t.same([...inventory.selectors.keys()].toSorted(), ["a", "c"]);
+  await cluster.request("POST", SELECTORS_PATH, selector("a"));
+  await eventually(source, () => inventory.of(SELECTORS).has("a"));
+  t.match(inventory.of(SELECTORS).get("a")?.resourceVersion, /^\d+$/);
+  await cluster.request("POST", SELECTORS_PATH, selector("b"));
+  await cluster.request("DELETE", `${SELECTORS_PATH}/b`);
+  await cluster.request("POST", SELECTORS_PATH, selector("c"));
+  await eventually(source, () => inventory.of(SELECTORS).has("c"));
+  t.same([...inventory.of(SELECTORS).keys()].toSorted(), ["a", "c"]);
   t.match(inventory.kinds.versions("s3.services.k8s.aws", "Bucket"), { storage: "v1alpha1", served: ["v1alpha1"] });
 }
 
@@ -100,16 +100,16 @@ async function survivesRestart(t: Test, cluster: Cluster, source: ClusterSource)
   await cluster.stopApiserver("SIGKILL");
   await eventually(source, () => source.status.fault !== null);
   t.match(source.status, { loaded: true, fault: /^cannot list or watch / });
-  t.ok(source.inventory.selectors.has("a"), "the inventory is unchanged");
+  t.ok(source.inventory.of(SELECTORS).has("a"), "the inventory is unchanged");
   await cluster.startApiserver();
-  await cluster.request("POST", SELECTORS, selector("after-restart"));
-  await cluster.request("DELETE", `${SELECTORS}/c`);
+  await cluster.request("POST", SELECTORS_PATH, selector("after-restart"));
+  await cluster.request("DELETE", `${SELECTORS_PATH}/c`);
   await eventually(
     source,
-    () => source.inventory.selectors.has("after-restart") && !source.inventory.selectors.has("c"),
+    () => source.inventory.of(SELECTORS).has("after-restart") && !source.inventory.of(SELECTORS).has("c"),
   );
   await eventually(source, () => source.status.fault === null);
-  t.same([...source.inventory.selectors.keys()].toSorted(), ["a", "after-restart"]);
+  t.same([...source.inventory.of(SELECTORS).keys()].toSorted(), ["a", "after-restart"]);
 }
 
 const OUTAGE_MS = 15_000;
@@ -118,7 +118,7 @@ const RECOVERY_LIMIT_MS = 5_000;
 /** Uses the system clock, because FAST_RETRY_CLOCK would shorten the delays that this test measures. */
 async function recoversSoon(t: Test, cluster: Cluster): Promise<void> {
   const api = await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "admin" });
-  const source = new ClusterSource({ judge: judgeSelector, runtime: "ack", api, resources: { extraGroups: [] } });
+  const source = new ClusterSource({ runtime: "ack", api, resources: { extraGroups: [] } });
   t.teardown(() => source.stop());
   await source.start();
   const stopped = cluster.stopApiserver("SIGKILL");
@@ -127,8 +127,8 @@ async function recoversSoon(t: Test, cluster: Cluster): Promise<void> {
   await delay(OUTAGE_MS);
   await cluster.startApiserver();
   const readyMs = Date.now();
-  await cluster.request("POST", SELECTORS, selector("after-outage"));
-  await eventually(source, () => source.inventory.selectors.has("after-outage"));
+  await cluster.request("POST", SELECTORS_PATH, selector("after-outage"));
+  await eventually(source, () => source.inventory.of(SELECTORS).has("after-outage"));
   await eventually(source, () => source.status.fault === null);
   const recoveryMs = Date.now() - readyMs;
   t.ok(recoveryMs <= RECOVERY_LIMIT_MS, `the source is current ${recoveryMs} ms after the API server is ready`);
@@ -145,19 +145,21 @@ async function listsAgain(t: Test, { cluster, source, gate }: GatedSource): Prom
   gate.closed = true;
   await cluster.restartApiserver("SIGKILL");
   await eventually(source, () => source.status.fault?.includes("the gate is closed") === true);
-  await cluster.request("DELETE", `${SELECTORS}/after-restart`);
-  await cluster.request("POST", SELECTORS, selector("d"));
+  await cluster.request("DELETE", `${SELECTORS_PATH}/after-restart`);
+  await cluster.request("POST", SELECTORS_PATH, selector("d"));
   await cluster.request("PATCH", `${NAMESPACES}/team-a`, { metadata: { labels: { tier: "bronze" } } }, MERGE);
   await cluster.restartApiserver("SIGKILL");
-  t.ok(source.inventory.selectors.has("after-restart"), "the inventory misses the changes while the gate is closed");
+  const before = source.inventory.of(SELECTORS);
+  t.ok(before.has("after-restart"), "the inventory misses the changes while the gate is closed");
   gate.paths.splice(0);
   gate.closed = false;
-  const { selectors, namespaces } = source.inventory;
+  const { namespaces } = source.inventory;
+  const selectors = source.inventory.of(SELECTORS);
   await eventually(source, () => selectors.has("d") && namespaces.labelsOf("team-a").get("tier") === "bronze");
-  t.same([...source.inventory.selectors.keys()].toSorted(), ["a", "d"]);
+  t.same([...source.inventory.of(SELECTORS).keys()].toSorted(), ["a", "d"]);
   // The source must first try to watch, and then list once. The watch can be repeated, because the API server can
   // answer 429 while it initializes the storage. The watch after the list is missing if the source has not sent it yet.
-  const paths = gate.paths.filter((path) => path.startsWith(SELECTORS));
+  const paths = gate.paths.filter((path) => path.startsWith(SELECTORS_PATH));
   const verbs = paths.map((path) => (path.includes("watch=true") ? "watch" : "list"));
   t.match(
     verbs.join(" "),
@@ -168,7 +170,7 @@ async function listsAgain(t: Test, { cluster, source, gate }: GatedSource): Prom
 
 async function namesForbidden(t: Test, cluster: Cluster): Promise<void> {
   const api = await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "jane" });
-  const source = new ClusterSource({ judge: judgeSelector, runtime: "ack", api });
+  const source = new ClusterSource({ runtime: "ack", api });
   const started = source.start();
   await eventually(source, () => source.status.fault?.match(/not allowed to list/gu)?.length === 3);
   const resource = "iamroleselectors.services.k8s.aws";

@@ -1,6 +1,6 @@
+import { SECRETS } from "../../shared/capa/secrets.ts";
 import type { Test } from "tap";
 import { manifestObjects } from "../../manifests/render.ts";
-import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import { stringAt } from "../../shared/formats/json.ts";
 import { connectKubernetes } from "../../shared/api/kubeconfig.ts";
 import { ClusterSource } from "../../shared/sources/cluster-source.ts";
@@ -46,13 +46,12 @@ onCluster("the metadata of Secrets on a real API server", async (t, cluster) => 
   }
   await apply(cluster, manifestObjects("rbac", { ...MANIFEST_OPTIONS, identitySecretNamespace: NAMESPACE }));
   const source = new ClusterSource({
-    judge: judgeSelector,
     runtime: "ack", clock: FAST_RETRY_CLOCK, resources: { extraGroups: [] }, identitySecretNamespace: NAMESPACE,
     api: await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "webhook" }),
   });
   t.teardown(() => source.stop());
   await source.start();
-  await eventually(source, () => source.inventory.includes("secrets"));
+  await eventually(source, () => source.inventory.includes(SECRETS));
   for (const [name, writes] of Object.entries(WRITES)) {
     await t.test(`reads the names of the keys after each write: ${name}`, async (tt) => {
       for (const write of writes) await readsKeys(tt, { cluster, source, name, write });
@@ -80,11 +79,11 @@ async function readsKeys(t: Test, { cluster, source, name, write: [how, content,
   const { code, stderr } = await cluster.kubectl(...argumentsOf(name, how, content));
   t.equal(code, 0, stderr);
   const states = (): string | null => {
-    const keys = source.inventory.secrets.get(NAMESPACE, name)?.keys ?? null;
+    const keys = source.inventory.of(SECRETS).get(NAMESPACE, name)?.keys ?? null;
     const texts = keys?.map(({ name: key, state, similar }) => [key, state, similar ?? []].flat().join(" "));
     return texts?.join(", ") ?? null;
   };
-  await eventually(source, () => source.inventory.secrets.get(NAMESPACE, name) !== null && states() === expected);
+  await eventually(source, () => source.inventory.of(SECRETS).get(NAMESPACE, name) !== null && states() === expected);
   t.equal(states(), expected);
   const { body } = await cluster.request("GET", `/api/v1/namespaces/${NAMESPACE}/secrets/${name}`);
   t.equal(stringAt(body, "kind"), "Secret");

@@ -1,8 +1,8 @@
+import { IDENTITY_ACCOUNTS_STORE } from "../../shared/capa/identity-accounts.ts";
 import { readFile } from "node:fs/promises";
 import type { Test } from "tap";
 import { startSTSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
 import { nameOf, RBAC_VERSION } from "../../manifests/rbac.ts";
-import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import { connectKubernetes } from "../../shared/api/kubeconfig.ts";
 import { stringAt } from "../../shared/formats/json.ts";
 import { ClusterSource } from "../../shared/sources/cluster-source.ts";
@@ -177,12 +177,12 @@ function audited({ sidecar }: Subject, identity: string): readonly Readonly<Reco
 async function recordsAccount(t: Test, subject: Subject): Promise<void> {
   const { cluster } = subject;
   const source = new ClusterSource({
-    judge: judgeSelector, runtime: "ack", clock: FAST_RETRY_CLOCK, identitySecretNamespace: "capa-system",
+    runtime: "ack", clock: FAST_RETRY_CLOCK, identitySecretNamespace: "capa-system",
     api: await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "webhook" }),
   });
   t.teardown(() => source.stop());
   await source.start();
-  const { inventory: { identityAccounts } } = source;
+  const identityAccounts = source.inventory.of(IDENTITY_ACCOUNTS_STORE);
   const isRecorded = (accountID: unknown): Promise<boolean> => (
     until(async () => identityAccounts.accountOf("capa-system", "one-creds") === accountID)
   );

@@ -1,6 +1,6 @@
+import { INVENTORY_KINDS } from "../../shared/kinds.ts";
 import type { Closures } from "../../shared/core/closures.ts";
 import type { DecisionSettings, Requester } from "../../shared/core/context.ts";
-import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import { Inventory, type InventoryChange } from "../../shared/core/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 
@@ -94,7 +94,7 @@ interface InventoryOptions {
 export function inventoryWith(
   objects: readonly JsonObject[], { runtime = "ack", origin = "cluster" }: InventoryOptions = {},
 ): Inventory {
-  const inventory = new Inventory({ runtime, origin }, judgeSelector);
+  const inventory = new Inventory({ runtime, origin }, INVENTORY_KINDS);
   inventory.apply(objects.map(put));
   return inventory;
 }

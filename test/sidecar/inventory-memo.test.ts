@@ -1,13 +1,13 @@
+import { INVENTORY_KINDS } from "../../shared/kinds.ts";
 import { test } from "tap";
 import type { Closures } from "../../shared/core/closures.ts";
-import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import { Inventory } from "../../shared/core/inventory.ts";
 import { deny, type Grant } from "../../shared/core/grant.ts";
 import { InventoryMemo } from "../../sidecar/inventory-memo.ts";
 import { namespaceObject, NOTHING_CLOSED, put } from "../shared/objects.ts";
 
 function newInventory(): Inventory {
-  return new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
+  return new Inventory({ runtime: "ack", origin: "cluster" }, INVENTORY_KINDS);
 }
 
 interface Subject {

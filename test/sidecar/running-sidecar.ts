@@ -1,8 +1,8 @@
+import { INVENTORY_KINDS } from "../../shared/kinds.ts";
 import type { Test } from "tap";
 import type { STSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
 import { type Faults, startSTSEmulator } from "../cli/local/sts-emulator/faults.ts";
 import type { BaseCredentials } from "../../cli/local/sts-emulator/principals.ts";
-import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import { Inventory } from "../../shared/core/inventory.ts";
 import { ALWAYS_CURRENT, type InventorySource, type SourceStatus } from "../../shared/sources/source.ts";
 import { readSettings } from "../../shared/server/read-settings.ts";
@@ -29,7 +29,7 @@ export interface Running {
 }
 
 export function loadedSource(): InventorySource & { status: SourceStatus } {
-  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS);
   inventory.apply([namespaceObject("team-a"), TEAM_A].map(put));
   const status: SourceStatus = { loaded: true, lastSyncMs: performance.now(), fault: null };
   const resolved = (): Promise<void> => Promise.resolve();

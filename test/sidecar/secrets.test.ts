@@ -1,9 +1,9 @@
+import { INVENTORY_KINDS } from "../../shared/kinds.ts";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "tap";
-import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import { Inventory } from "../../shared/core/inventory.ts";
 import { namespaceObject, put, selectorObject } from "../shared/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
@@ -83,7 +83,7 @@ const PATHS = [
 test("trace logs, metrics and error responses contain no secret", async (t) => {
   const clock = new FakeClock(Date.now());
   const tokenFile = join(t.testdir({ token: AUTHORIZATION }), "token");
-  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS);
   inventory.apply(OBJECTS.map(put));
   const baseProvider = async (): Promise<typeof BASE & { expirationMs: number }> => ({
     ...BASE,

@@ -1,5 +1,6 @@
+import { INVENTORY_KINDS } from "../../shared/kinds.ts";
+import { IDENTITIES } from "../../shared/capa/identities.ts";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
-import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import { isStillGranted } from "../../shared/resolution/grant-decision.ts";
 import { Inventory } from "../../shared/core/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
@@ -65,7 +66,7 @@ const IDLE = {
  */
 export class SidecarUnderTest {
   readonly clock = new FakeClock();
-  readonly inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
+  readonly inventory = new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS);
   status: SourceStatus = { loaded: true, lastSyncMs: 0, fault: null };
   readonly stsCalls: SessionRequest[] = [];
   /** The access key IDs that signed the STS calls. */
@@ -183,7 +184,8 @@ export class SidecarUnderTest {
     const { api } = options;
     const onRequest = (result: string): void => void this.tokenResults.push(result);
     return new IdentitySessions(options, {
-      ...ports, secrets: this.secrets, isCurrent: (identity) => isCurrentIdentity(this.inventory, identity),
+      ...ports, secrets: this.secrets,
+      isCurrent: (identity) => isCurrentIdentity(this.inventory.of(IDENTITIES), identity),
       onAssumed: (identity, session) => this.#audit.obtained(identity, session),
       tokens: api === undefined ? null : new ServiceAccountTokens({ api, clock: this.clock, onRequest }),
     });

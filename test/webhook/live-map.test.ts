@@ -1,3 +1,4 @@
+import { RESOURCES } from "../../shared/ack/resources.ts";
 import { type Test, test } from "tap";
 import type { Inventory } from "../../shared/core/inventory.ts";
 import type { RoleMap } from "../../shared/diagnosis/role-map/role-map.ts";
@@ -84,7 +85,7 @@ test("tells pages of many changes once in ten seconds, until it closes", async (
 
 test("says why the roles may be out of date, and which kinds are not listed", async (t) => {
   const source = new Source(inventoryWith(OBJECTS));
-  source.inventory.apply([{ type: "unlisted", collection: "resources", item: "Queue.sqs.services.k8s.aws" }]);
+  source.inventory.apply([{ type: "unlisted", store: RESOURCES, item: "Queue.sqs.services.k8s.aws" }]);
   const read = await serve(t, source);
   source.status = { loaded: false, lastSyncMs: 0, fault: null };
   const { maps: [map], stale: reason } = await read();

@@ -1,3 +1,4 @@
+import { SELECTORS } from "../../shared/ack/selectors.ts";
 import { test } from "tap";
 import { fixture, reviewOf } from "./reviews.ts";
 import { COMPANY, FakeSource, webhookUnderTest } from "./webhook-under-test.ts";
@@ -90,7 +91,7 @@ test("counts requests, findings and resolutions in metrics whose label values ar
 test("denies an object if its review fails with an internal error, and logs the cause", async (t) => {
   const source = new FakeSource(COMPANY);
   const webhook = webhookUnderTest(source);
-  source.inventory.selectors.inNamespace = () => {
+  source.inventory.of(SELECTORS).inNamespace = () => {
     throw new Error("planted");
   };
   const response = await webhook.post("/mutate/resources", fixture("bucket-create-selected"));

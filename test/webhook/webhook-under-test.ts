@@ -1,5 +1,5 @@
+import { INVENTORY_KINDS } from "../../shared/kinds.ts";
 import { Registry } from "prom-client";
-import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import { type DecisionSettings, decisionSettings, type Runtime } from "../../shared/core/context.ts";
 import { Inventory } from "../../shared/core/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
@@ -22,7 +22,7 @@ export class FakeSource implements InventorySource {
   prove: InventorySource["prove"] = async () => ALWAYS_CURRENT;
 
   constructor(objects: readonly JsonObject[] = [], runtime: Runtime = "ack") {
-    this.inventory = new Inventory({ runtime, origin: "cluster" }, judgeSelector);
+    this.inventory = new Inventory({ runtime, origin: "cluster" }, INVENTORY_KINDS);
     this.put(...objects);
   }
 

@@ -1,3 +1,5 @@
+import { IDENTITIES } from "../../shared/capa/identities.ts";
+import { SELECTORS } from "../../shared/ack/selectors.ts";
 import type { CheckInput } from "../../shared/core/check.ts";
 import { judgeSelector } from "../../shared/ack/judge-selector.ts";
 import type { SteadyClock } from "../../shared/core/clock.ts";
@@ -70,7 +72,10 @@ export function openSharedPending(
 export function selectorWrites(runtime: Runtime): PendingKind<EffectiveSelector> {
   return {
     kind: SELECTOR_KIND,
-    stateIn: ({ selectors }, name) => selectors.get(name) ?? selectors.malformed.get(name)?.spec,
+    stateIn: (inventory, name) => {
+      const selectors = inventory.of(SELECTORS);
+      return selectors.get(name) ?? selectors.malformed.get(name)?.spec;
+    },
     read: (object) => judgeSelector(object, { origin: "cluster", runtime }).effective,
     reduce: (object) => {
       const { apiVersion, kind, metadata, spec } = object;
@@ -106,10 +111,10 @@ export function reviewedSelector({ object, old, operation }: CheckInput, runtime
 
 /** Whether a pending write of another selector can affect the checks of the selector. */
 export function concernsSelector(
-  { name, before, after }: ReviewedSelector, write: PendingWrite<EffectiveSelector>, { selectors }: Inventory,
+  { name, before, after }: ReviewedSelector, write: PendingWrite<EffectiveSelector>, inventory: Inventory,
 ): boolean {
   if (write.name === name) return false;
-  const stored = selectors.get(write.name) ?? null;
+  const stored = inventory.of(SELECTORS).get(write.name) ?? null;
   return isRelated(before, write.value) || isRelated(before, stored)
     || isRelated(after, write.value) || isRelated(after, stored);
 }
@@ -127,7 +132,7 @@ function differInSession(one: EffectiveSelector, other: EffectiveSelector): bool
 export function roleIdentityWrites(runtime: Runtime): PendingKind<RoleIdentity> {
   return {
     kind: ROLE_IDENTITY,
-    stateIn: ({ identities }, name) => identities.get({ kind: ROLE_IDENTITY, name }, "") ?? undefined,
+    stateIn: (inventory, name) => inventory.of(IDENTITIES).get({ kind: ROLE_IDENTITY, name }, "") ?? undefined,
     read: (object) => roleIdentityOf(object, runtime),
     reduce: (object) => {
       const { apiVersion, kind, metadata, spec } = object;

@@ -1,10 +1,10 @@
+import { NO_CHANGES, type PendingChanges } from "../../shared/core/pending-changes.ts";
 import type { CheckResult } from "../../shared/core/run.ts";
 import { type Clock, withTimeout } from "../../shared/core/clock.ts";
 import { LIMITS } from "../../shared/core/limits.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { sortedListOf } from "../../shared/formats/text.ts";
-import { NO_CHANGES, type PendingChanges } from "../../shared/ack/change-set.ts";
 import type { FetchedObject, ObjectFetcher } from "../object-fetch.ts";
 import {
   type Added, hasNoEffect, isDelivered, type ListedWrite, type PendingKind, type PendingStore, type Refusal,

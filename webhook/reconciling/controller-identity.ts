@@ -1,3 +1,5 @@
+import { REFERRERS } from "../../shared/capa/referrers.ts";
+import { IDENTITIES } from "../../shared/capa/identities.ts";
 import { errorMessage } from "../../shared/formats/errors.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityPlural, INFRASTRUCTURE_GROUP,
@@ -84,8 +86,8 @@ export class ControllerIdentityCreator {
   /** Returns the version in which to create the identity; null if it exists, or if its kind is not installed. */
   #versionIfMissing(): string | null {
     const { inventory } = this.#options.source;
-    const isListed = !inventory.unlisted("identities").has(ITEM);
-    if (!isListed || inventory.identities.get(REFERENCE, "") !== null) return null;
+    const isListed = !inventory.unlisted(IDENTITIES).has(ITEM);
+    if (!isListed || inventory.of(IDENTITIES).get(REFERENCE, "") !== null) return null;
     return inventory.kinds.servedVersion(INFRASTRUCTURE_GROUP, CONTROLLER_IDENTITY);
   }
 
@@ -118,7 +120,7 @@ export class ControllerIdentityCreator {
   /** Returns why an identity that allows no namespace may not be created now, or null. */
   #reasonToWait(lockedOut: readonly string[]): string | null {
     const { inventory } = this.#options.source;
-    const unlisted = [...inventory.unlisted("referrers"), ...inventory.unlisted("identities")];
+    const unlisted = [...inventory.unlisted(REFERRERS), ...inventory.unlisted(IDENTITIES)];
     if (unlisted.length > 0) return `it is unknown which objects use it: ${unlisted.join(", ")} are not listed`;
     if (lockedOut.length === 0) return null;
     return `these objects use it, and it would allow no namespace: ${lockedOut.join(", ")}; list their namespaces in `

@@ -1,3 +1,5 @@
+import { SECRETS } from "../../shared/capa/secrets.ts";
+import { SELECTORS } from "../../shared/ack/selectors.ts";
 import type { Problem } from "../../shared/diagnosis/problem.ts";
 import { clusterProblems, resourceProblems, staleProblem } from "../../shared/diagnosis/problems.ts";
 import { repeat, type SteadyClock } from "../../shared/core/clock.ts";
@@ -149,7 +151,8 @@ export class Reconciler {
       ...options, ...lease, onFault: (fault) => this.#reportLease(fault),
       onLeading: () => log.info({ lease: `${lease.namespace}/${lease.name}` }, "this replica updates annotations"),
     });
-    const { selectors, secrets } = inventory;
+    const selectors = inventory.of(SELECTORS);
+    const secrets = inventory.of(SECRETS);
     this.#scanner = new Scanner({ ...options, revision: () => selectors.revision });
     this.#problems = new Scanner({ ...options, revision: () => selectors.revision + secrets.revision });
     this.#scope = scope;

@@ -1,3 +1,10 @@
+import { resolve } from "../../core/resolve.ts";
+import { controllerAccountOf, type Resolution } from "../../core/resolution.ts";
+import { SECRETS } from "../../capa/secrets.ts";
+import { REFERRERS } from "../../capa/referrers.ts";
+import { IDENTITIES } from "../../capa/identities.ts";
+import { RESOURCES } from "../../ack/resources.ts";
+import { SELECTORS } from "../../ack/selectors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { DecisionSettings } from "../../core/context.ts";
 import type { Finding } from "../../core/check.ts";
@@ -5,8 +12,6 @@ import { compareText, countOf } from "../../formats/text.ts";
 import { paced, type Paced } from "../../formats/paced.ts";
 import type { Inventory } from "../../core/inventory.ts";
 import type { Change, ComparedObject, Impact } from "../impact.ts";
-import { controllerAccountOf, type Resolution } from "../../ack/resolve.ts";
-import { resolveObject } from "../../capa/resolve-identity.ts";
 import { ReasonTables, stateOf } from "./map-reasons.ts";
 import { storedSelectors } from "./map-selectors.ts";
 import { MapTable, shownOrNull, shownText } from "./map-table.ts";
@@ -17,7 +22,7 @@ import { UseCounter } from "./use-counter.ts";
 
 /** An ACK resource, or an object that refers to a CAPA identity. */
 export interface MapResource {
-  readonly resource: Parameters<typeof resolveObject>[1];
+  readonly resource: Parameters<typeof resolve>[1];
   /** Called several times, so that a server need not store what is wrong with all resources. */
   readonly findings: (resolution: Resolution) => readonly Finding[];
 }
@@ -108,7 +113,7 @@ interface Judgment {
 }
 
 function judge({ resource, findings }: MapResource, { inventory, settings }: RoleMapInput): Judgment {
-  const resolution = resolveObject(inventory, resource, settings);
+  const resolution = resolve(inventory, resource, settings);
   return { resolution, findings: findings(resolution) };
 }
 
@@ -158,8 +163,8 @@ function addSelectors(tables: ReasonTables, { inventory, selectors }: RoleMapInp
 }
 
 /** Returns the faults because of which sidecars grant no role of the selector. */
-function storedFaults({ selectors }: Inventory, name: string): Finding[] {
-  return (selectors.faulty.get(name)?.faults ?? []).filter(({ withholdsGrant }) => withholdsGrant)
+function storedFaults(inventory: Inventory, name: string): Finding[] {
+  return (inventory.of(SELECTORS).faulty.get(name)?.faults ?? []).filter(({ withholdsGrant }) => withholdsGrant)
     .map(({ code, path, message, fix }) => (
       { code, section: "checks", path, message, fix, severity: "deny", waivable: false, waived: false }
     ));
@@ -172,8 +177,8 @@ function unlistedKinds(inventory: Inventory): MapUnjudged[] {
   ));
 }
 
-/** The collections on which the roles of resources depend, and which a cluster can omit. */
-const LISTED = ["resources", "identities", "referrers", "secrets"] as const;
+/** The stores on which the roles of resources depend, and which a cluster can omit. */
+const LISTED = [RESOURCES, IDENTITIES, REFERRERS, SECRETS];
 
 function shownNamespace(name: string, { namespaces }: Inventory): MapNamespace {
   const isKnown = namespaces.has(name);
@@ -209,26 +214,27 @@ function unjudgedKey({ file, what, count }: MapUnjudged): string {
 }
 
 function totalsOf(
-  { selectors, namespaces }: Inventory, unjudged: readonly MapUnjudged[], resources: readonly RankedResource[],
+  inventory: Inventory, unjudged: readonly MapUnjudged[], resources: readonly RankedResource[],
 ): MapTotals {
-  const names = new Set([...namespaces.names, ...resources.map(({ resource }) => resource.namespace)]);
-  const malformed = selectors.malformed.size;
+  const names = new Set([...inventory.namespaces.names, ...resources.map(({ resource }) => resource.namespace)]);
+  const malformed = inventory.of(SELECTORS).malformed.size;
   const states = {
     conflict: 0, refused: 0, malformed: 0, faulty: 0, stale: 0, default: 0, unjudged: 0, resolved: 0,
   } satisfies Record<State, number>;
   for (const { state } of resources) states[state]++;
   states.malformed += malformed;
-  states.faulty += selectors.faulty.size - malformed;
+  states.faulty += inventory.of(SELECTORS).faulty.size - malformed;
   states.unjudged += unjudged.reduce((sum, { count }) => sum + count, 0);
   return {
-    resources: resources.length, namespaces: names.size, selectors: selectors.size + malformed, states,
+    resources: resources.length, namespaces: names.size, selectors: inventory.of(SELECTORS).size + malformed, states,
   };
 }
 
 /** Returns a sentence for each number that is not 0, and one about selectors. */
 function omissions(
-  { inventory: { selectors } }: RoleMapInput, counts: readonly (readonly [number, string, string])[],
+  { inventory }: RoleMapInput, counts: readonly (readonly [number, string, string])[],
 ): string[] {
+  const selectors = inventory.of(SELECTORS);
   const more = selectors.size + selectors.malformed.size - LIMITS.mapSelectors.value;
   const all = [...counts, [more, "selector", ""] as const].filter(([count]) => count > 0);
   return all.map(([count, noun, rest]) => `The map leaves out ${countOf(count, noun)}${rest}.`);

@@ -1,6 +1,7 @@
+import { SELECTORS } from "../../ack/selectors.ts";
 import type { Inventory } from "../../core/inventory.ts";
 import type { EffectiveSelector } from "../../core/effective-selector.ts";
-import type { SelectorSpec } from "../../ack/iamroleselector.ts";
+import type { SelectorSpec } from "../../core/iamroleselector.ts";
 import type { SessionExtras } from "../../core/session.ts";
 import { conditionTexts, namespacesText } from "../../ack/selector-conditions.ts";
 import { compareText } from "../../formats/text.ts";
@@ -14,13 +15,14 @@ export interface StoredSelector extends Pick<MapSelector, "name" | "state" | "co
 }
 
 /** Returns the selectors sorted by name: at most `limit`, those with faults first. */
-export function storedSelectors({ selectors }: Inventory, limit: number): StoredSelector[] {
+export function storedSelectors(inventory: Inventory, limit: number): StoredSelector[] {
+  const selectors = inventory.of(SELECTORS);
   const malformed = Array.from(selectors.malformed.values(), ({ name, roleARN, spec }): StoredSelector => (
     { name, roleARN, state: "malformed", ...writtenConditions(spec), session: [] }
   ));
-  const effective = Array.from(selectors.values(), (selector): StoredSelector => ({
+  const effective = Array.from(inventory.of(SELECTORS).values(), (selector): StoredSelector => ({
     name: selector.name, roleARN: selector.roleARN,
-    state: selectors.faulty.has(selector.name) ? "faulty" : "resolved",
+    state: inventory.of(SELECTORS).faulty.has(selector.name) ? "faulty" : "resolved",
     conditions: shownConditions(selector), names: [], session: sessionTexts(selector.extras),
   }));
   const isFaulty = ({ state }: StoredSelector): number => Number(state === "resolved");

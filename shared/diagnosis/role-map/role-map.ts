@@ -1,6 +1,6 @@
+import type { Outcome } from "../../core/resolution.ts";
 import type { ErrorCode } from "../../formats/errors.ts";
 import type { Change } from "../impact.ts";
-import type { Outcome } from "../../ack/selection.ts";
 
 // The data of the page that `map` writes, in plain JSON. A name or a text occurs once, and other records refer to it by
 // its index in its list, so that a map of 10,000 resources takes less than 1 MB. What is wrong comes first in each list

@@ -1,10 +1,11 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
+import { resolve } from "../../../shared/core/resolve.ts";
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import * as fc from "fast-check";
 import jsonPatch from "fast-json-patch";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import { queryOf } from "../../../shared/core/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { resolve } from "../../../shared/ack/resolve.ts";
 import { rewriteTypeEntries } from "../../../shared/core/resource-types.ts";
 import { labels, NAMESPACES, resource, SELECTOR_NAMES, spec } from "../../shared/arbitraries.ts";
 import type { ModelResource, ModelSelector } from "../../shared/reference-model.ts";
@@ -63,13 +64,13 @@ function queryFor({ writes, namespaces, resources }: Case): object {
 
 /** Returns the result of this project's code, to compare with the oracle. */
 function selectResources({ writes, namespaces, resources }: Case): Selection {
-  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS);
   inventory.apply(Object.entries(namespaces).map(([name, own]) => put(namespaceObject(name, own))));
   for (const { object, remove } of writes) {
     inventory.apply([remove ? removal("services.k8s.aws", "IAMRoleSelector", nameOf(object)) : put(object)]);
   }
   return {
-    cached: [...inventory.selectors.keys()].toSorted(),
+    cached: [...inventory.of(SELECTORS).keys()].toSorted(),
     selecting: resources.map(({ group, version, kind, namespace, labels: own }) => {
       const metadata = { namespace, labels: own };
       const query = queryOf({ apiVersion: `${group}/${version}`, kind, metadata }, "default");

@@ -1,15 +1,15 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { admissionPolicies, checkPolicies, DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
 import { listsOf, type PolicySettings } from "../../../manifests/policies/policy.ts";
 import { ACK_GROUPS } from "../../../shared/core/ack-groups.ts";
 import type { CheckInput } from "../../../shared/core/check.ts";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { severityOf } from "../../../shared/core/plan.ts";
 import { runChecks } from "../../../shared/core/run.ts";
 import type { Requester, Runtime } from "../../../shared/core/context.ts";
 import { exemptionOf } from "../../../shared/core/exemptions.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import { type JsonObject, stringAt } from "../../../shared/formats/json.ts";
-import { SELECTOR_SPEC_SCHEMA } from "../../../shared/ack/selector-schema.ts";
+import { SELECTOR_SPEC_SCHEMA } from "../../../shared/core/selector-schema.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import { selectorObject, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
@@ -98,7 +98,7 @@ export function webhookDenials({ object, old = null, requester, settings, runtim
   if (exemptionOf({ operation, subResource: "", object, oldObject: old }) !== null) return [];
   const input: CheckInput = {
     object, old, operation, origin: "cluster", requester: requester ?? IDENTITIES.admin,
-    inventory: new Inventory({ runtime, origin: "cluster" }, judgeSelector),
+    inventory: new Inventory({ runtime, origin: "cluster" }, INVENTORY_KINDS),
   };
   const { findings } = runChecks(input, { ...SETTINGS_BY_DEFAULT, runtime, ...settings });
   return [...new Set(findings.filter(({ severity }) => severity === "deny").map(({ code }) => code))].toSorted();

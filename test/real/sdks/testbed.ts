@@ -4,7 +4,6 @@ import { join } from "node:path";
 import type { Test } from "tap";
 import type { STSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
 import { type FaultySTSOptions, startSTSEmulator } from "../../cli/local/sts-emulator/faults.ts";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { field, stringAt } from "../../../shared/formats/json.ts";
 import type { SteadyClock } from "../../../shared/core/clock.ts";
 import { ManifestSource } from "../../../shared/sources/file-source.ts";
@@ -83,7 +82,7 @@ export async function startTestbed(
   const folder = t.testdir({ home: {}, manifests: { "company.yaml": manifests } });
   const sts = await startSTSEmulator({ baseCredentials: [BASE], ...options });
   t.teardown(() => sts.close());
-  const source = new ManifestSource([join(folder, "manifests")], { judge: judgeSelector, runtime: "ack" });
+  const source = new ManifestSource([join(folder, "manifests")], { runtime: "ack" });
   await source.start();
   t.teardown(() => source.stop());
   const logLines: string[] = [];

@@ -1,7 +1,7 @@
 import type { Test } from "tap";
 import { field, stringAt } from "../../../shared/formats/json.ts";
 import { unknownFields } from "../../../shared/core/shape.ts";
-import { ACK_FIELDS } from "../../../shared/ack/iamroleselector.ts";
+import { ACK_FIELDS } from "../../../shared/core/iamroleselector.ts";
 import { selectorFixtures } from "../../fixtures/selectors/selector-fixtures.ts";
 import { selectorObject } from "../../shared/objects.ts";
 import type { Cluster } from "../apiserver/cluster.ts";

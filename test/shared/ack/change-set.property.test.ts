@@ -1,3 +1,7 @@
+import { resourceName } from "../../../shared/core/ack-resource.ts";
+import { resolve } from "../../../shared/core/resolve.ts";
+import type { Resolution } from "../../../shared/core/resolution.ts";
+import { RESOURCES } from "../../../shared/ack/resources.ts";
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { type Test, test } from "tap";
@@ -5,10 +9,7 @@ import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import type { Runtime } from "../../../shared/core/context.ts";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import { drain, type Paced } from "../../../shared/formats/paced.ts";
-import {
-  resourceName, type Transition, transitionsOfNamespace, transitionsOfSelector,
-} from "../../../shared/ack/change-set.ts";
-import { type Resolution, resolve } from "../../../shared/ack/resolve.ts";
+import { type Transition, transitionsOfNamespace, transitionsOfSelector } from "../../../shared/ack/change-set.ts";
 import type { EffectiveSelector } from "../../../shared/core/effective-selector.ts";
 import { choice, labels, NAMESPACES, resource, SELECTOR_NAMES, spec } from "../arbitraries.ts";
 import type { ModelSelector } from "../reference-model.ts";
@@ -43,7 +44,7 @@ function inventoryOf({ runtime, selectors, namespaces, resources, choices }: Wor
 function resolved(inventory: Inventory, runtime: Runtime): Map<string, string> {
   const settings = { ...SETTINGS_BY_DEFAULT, runtime };
   return new Map(
-    Array.from(inventory.resources.all(), (one) => [
+    Array.from(inventory.of(RESOURCES).all(), (one) => [
       `${one.group} ${resourceName(one)}`,
       textOf(resolve(inventory, one, settings)),
     ]),

@@ -1,11 +1,13 @@
+import { resourceName } from "../../../shared/core/ack-resource.ts";
+import { RESOURCES } from "../../../shared/ack/resources.ts";
 import { test } from "tap";
 import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain, type Paced } from "../../../shared/formats/paced.ts";
 import {
-  accountOfResource, accountOfSelection, resourceName, type SelectorTransition, type Transition,
-  transitionsOfNamespace, transitionsOfSelector,
+  accountOfResource, accountOfSelection, type SelectorTransition, type Transition, transitionsOfNamespace,
+  transitionsOfSelector,
 } from "../../../shared/ack/change-set.ts";
 import { type Selection, selectionOf } from "../../../shared/ack/selection.ts";
 import type { EffectiveSelector } from "../../../shared/core/effective-selector.ts";
@@ -102,7 +104,7 @@ test("uses the recorded account of a resource, else its selector's account, else
   t.equal(accountOfSelection(selectionOf([], null), "777788889999"), "777788889999");
   t.equal(accountOfSelection(selectionOf([], null)), null);
   const stored = bucketObject({}, { status: { ackResourceMetadata: { ownerAccountID: "444455556666" } } });
-  const [resource] = inventoryOf(stored).resources.all();
+  const [resource] = inventoryOf(stored).of(RESOURCES).all();
   if (resource === undefined) throw new Error("not held");
   const before = selectionOf([one], null);
   t.equal(accountOfResource({ resource, before }), "444455556666");

@@ -1,14 +1,14 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { test } from "tap";
 import { iamRoleSelectorCRD } from "../../../manifests/crds.ts";
 import { AUD_08 } from "../../../shared/ack/definitions.ts";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import { ACK_SELECTOR_CRD, olderACKSelectorCRD } from "../../fixtures/ack-selector-crd.ts";
 
 /** Returns the messages of AUD-08 for the CustomResourceDefinition of IAMRoleSelector and the selectors. */
 function messagesFor(definition: object, selectors: readonly JsonObject[] = []): string[] {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, INVENTORY_KINDS);
   const object: JsonObject = { ...definition };
   inventory.apply([{ type: "put", object }]);
   const subject = { group: "services.k8s.aws", kind: "IAMRoleSelector", inventory, selectors, extraGroups: [] };

@@ -1,5 +1,5 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { newSelectorsToReview } from "../../../shared/checks/access-reviews.ts";
 import type { Access } from "../../../shared/core/context.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
@@ -122,7 +122,7 @@ testRows("NS-02 requires permission to use the selector that a new annotation na
 ]);
 
 test("reviews the selector of a new annotation, and the default role if the annotation is removed", (t) => {
-  const inventory = new Inventory({ runtime: "extended", origin: "cluster" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "extended", origin: "cluster" }, INVENTORY_KINDS);
   const reviewed = (to: string | null, from?: string): unknown => {
     const old = from === undefined ? null : namespaceObject("team-a", {}, use(from));
     return newSelectorsToReview(namespaceObject("team-a", {}, use(to)), old, inventory, { mode: "selectors" });

@@ -1,5 +1,5 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { newSelectorsToReview } from "../../../shared/checks/access-reviews.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import type { Access } from "../../../shared/core/context.ts";
@@ -138,7 +138,7 @@ testRows("NS-02 requires permission to use each selector that newly selects the 
 ]);
 
 test("NS-02 ignores a selector of some resources, because the others use the controllers' own role", (t) => {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, INVENTORY_KINDS);
   const namespaceSelector = { labelSelector: { matchLabels: DEV } };
   const some = [
     { resourceLabelSelector: { matchLabels: { a: "b" } } },

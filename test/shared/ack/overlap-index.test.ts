@@ -1,7 +1,8 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { Inventory, type InventoryChange } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain } from "../../../shared/formats/paced.ts";
@@ -52,12 +53,12 @@ test("yields every overlapping selector once, after any changes of selectors and
     changes: fc.array(change, { minLength: 2, maxLength: 20, size: "max" }),
   });
   fc.assert(fc.property(input, ({ runtime, changes }) => {
-    const inventory = new Inventory({ runtime, origin: "file" }, judgeSelector);
+    const inventory = new Inventory({ runtime, origin: "file" }, INVENTORY_KINDS);
     for (const one of changes) {
       inventory.apply([one]);
-      const all = [...inventory.selectors.values()];
+      const all = [...inventory.of(SELECTORS).values()];
       for (const selector of all) {
-        const candidates = [...drain(inventory.selectors.overlapCandidates(selector))];
+        const candidates = [...drain(inventory.of(SELECTORS).overlapCandidates(selector))];
         assert.equal(new Set(candidates).size, candidates.length);
         assert.ok(candidates.every((other) => all.includes(other)));
         const sharing = all.filter((other) => shareNamespace(inventory, selector, other));
@@ -80,8 +81,8 @@ function comparedPairs(specOf: (i: number) => JsonObject, namespaces: readonly J
   const create = (i: number): InventoryChange => put(selectorObject(`s${i}`, { arn: ROLE, ...specOf(i) }));
   inventory.apply(Array.from({ length: COUNT }, (_, i) => create(i)));
   let pairs = 0;
-  for (const selector of inventory.selectors.values()) {
-    for (const other of drain(inventory.selectors.overlapCandidates(selector))) if (other !== selector) pairs++;
+  for (const selector of inventory.of(SELECTORS).values()) {
+    for (const other of drain(inventory.of(SELECTORS).overlapCandidates(selector))) if (other !== selector) pairs++;
   }
   return pairs;
 }
@@ -117,15 +118,15 @@ test("compares a selector that lists names only with label selectors that match 
 });
 
 test("builds the index in steps, between which selectors and namespaces may change", (t) => {
-  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS);
   const ofTeam = (name: string, team: string): InventoryChange => (
     put(selectorObject(name, { arn: ROLE, namespaceSelector: { labelSelector: { matchLabels: { team } } } }))
   );
   inventory.apply(Array.from({ length: 1_000 }, (_, i) => ofTeam(`s${i}`, `t${i}`)));
   inventory.apply([put(selectorObject("searching", { arn: ROLE, namespaceSelector: { names: ["n"] } }))]);
-  const searching = inventory.selectors.get("searching");
+  const searching = inventory.of(SELECTORS).get("searching");
   if (searching === undefined) throw new Error("the selector is malformed");
-  const lookup = inventory.selectors.overlapCandidates(searching);
+  const lookup = inventory.of(SELECTORS).overlapCandidates(searching);
   let steps = 0;
   while (steps < 100 && lookup.next().done !== true) steps++;
   t.equal(steps, 100, "the index is not complete");
@@ -135,8 +136,8 @@ test("builds the index in steps, between which selectors and namespaces may chan
   ]);
   const names = (found: Iterable<EffectiveSelector>): string[] => Array.from(found, ({ name }) => name).toSorted();
   const expected = ["s0", "s1000", "s999", "searching"];
-  t.same(names(drain(inventory.selectors.overlapCandidates(searching))), expected, "another lookup meanwhile");
+  t.same(names(drain(inventory.of(SELECTORS).overlapCandidates(searching))), expected, "another lookup meanwhile");
   t.same(names(drain(lookup)), expected);
-  t.equal(inventory.selectors.overlapCandidates(searching).next().done, true, "the index is built only once");
+  t.equal(inventory.of(SELECTORS).overlapCandidates(searching).next().done, true, "the index is built only once");
   t.end();
 });

@@ -1,8 +1,10 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { test } from "tap";
 import type { DecodedSelector } from "../../../shared/ack/selector.ts";
 import { runChecks } from "../../../shared/core/run.ts";
 import { SELECTOR_CHANGE_CHECKS } from "../../../shared/checks/catalogue.ts";
-import { judgeSelector, SELECTOR_SELF_CHECKS } from "../../../shared/ack/judge-selector.ts";
+import { SELECTOR_SELF_CHECKS } from "../../../shared/ack/judge-selector.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
@@ -19,7 +21,7 @@ const selectorIn = (name: string, namespace: string): JsonObject => (
 
 /** Returns an inventory that meets the requirements of most checks. */
 function loadedInventory(): Inventory {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, INVENTORY_KINDS);
   const bucketKind = kindObject("Bucket", "s3.services.k8s.aws", [{ name: "v1alpha1", storage: true, served: true }]);
   inventory.apply(
     [
@@ -69,7 +71,7 @@ test("runs each self check of a selector at most twice for an UPDATE", (t) => {
 
 test("resolves the role at most twice for an UPDATE of an ACK resource", (t) => {
   const inventory = loadedInventory();
-  const { selectors } = inventory;
+  const selectors = inventory.of(SELECTORS);
   const inNamespace = selectors.inNamespace.bind(selectors);
   let resolutions = 0;
   // Counts lookups instead of resolutions, because each resolution looks up the selectors of the namespace once.

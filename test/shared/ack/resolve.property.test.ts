@@ -1,10 +1,12 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
+import { resolve } from "../../../shared/core/resolve.ts";
+import type { Resolution } from "../../../shared/core/resolution.ts";
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { Inventory, type InventoryChange } from "../../../shared/core/inventory.ts";
 import { queryOf, type ResourceQuery } from "../../../shared/core/ack-resource.ts";
-import { type Resolution, resolve } from "../../../shared/ack/resolve.ts";
 import { choice, GROUPS, KINDS, labels, NAMESPACES, resource, SELECTOR_NAMES, spec, VERSIONS } from "../arbitraries.ts";
 import {
   type ModelChoices, type ModelContext, modelMalformed, modelOutcome, type ModelResource, type ModelSelector,
@@ -116,7 +118,7 @@ function choicesOf([{ namespace }, own]: Lookup, { annotations }: MutableWorld):
 
 /** Applies the changes one by one. After each change, the inventory must agree with the model. */
 function follow(settings: ModelContext, steps: readonly (readonly [Change, readonly Lookup[]])[]): void {
-  const inventory = new Inventory(settings, judgeSelector);
+  const inventory = new Inventory(settings, INVENTORY_KINDS);
   const state: MutableWorld = {
     selectors: new Map(), namespaces: new Map(), annotations: new Map(), storage: new Map(),
   };
@@ -132,11 +134,11 @@ function follow(settings: ModelContext, steps: readonly (readonly [Change, reado
     }
     assertSorted(inventory, world);
   }
-  const rebuilt = new Inventory(settings, judgeSelector);
+  const rebuilt = new Inventory(settings, INVENTORY_KINDS);
   rebuilt.apply([...state.selectors].map(([name, stored]) => put(selectorObject(name, stored))));
   assert.deepEqual(
-    [inventory.selectors.readsNamespaceLabels, [...inventory.selectors.faulty.keys()].toSorted()],
-    [rebuilt.selectors.readsNamespaceLabels, [...rebuilt.selectors.faulty.keys()].toSorted()],
+    [inventory.of(SELECTORS).readsNamespaceLabels, [...inventory.of(SELECTORS).faulty.keys()].toSorted()],
+    [rebuilt.of(SELECTORS).readsNamespaceLabels, [...rebuilt.of(SELECTORS).faulty.keys()].toSorted()],
   );
 }
 
@@ -148,9 +150,9 @@ function assertSorted(inventory: Inventory, world: ModelWorld): void {
       .map(({ name }) => name)
       .toSorted(),
   );
-  seen.set("malformed", (seen.get("malformed") ?? 0) + inventory.selectors.malformed.size);
+  seen.set("malformed", (seen.get("malformed") ?? 0) + inventory.of(SELECTORS).malformed.size);
   assert.deepEqual(
-    [[...inventory.selectors.malformed.keys()].toSorted(), [...inventory.selectors.keys()].toSorted()],
+    [[...inventory.of(SELECTORS).malformed.keys()].toSorted(), [...inventory.of(SELECTORS).keys()].toSorted()],
     [malformed, effective],
   );
 }

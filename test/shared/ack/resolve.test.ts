@@ -1,8 +1,9 @@
+import { resolve } from "../../../shared/core/resolve.ts";
+import type { Resolution } from "../../../shared/core/resolution.ts";
 import { test } from "tap";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
 import { queryOf } from "../../../shared/core/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { type Resolution, resolve } from "../../../shared/ack/resolve.ts";
 import {
   ACCOUNT_MAP, bucketObject, inventoryWith, mapObject, namespaceObject, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
 } from "../objects.ts";

@@ -1,6 +1,6 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
-import { choiceFor } from "../../../shared/core/role-inputs.ts";
+import { choiceFor } from "../../../shared/ack/role-inputs.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
@@ -34,7 +34,7 @@ testRows("ACK-36 warns about the annotation use-selector if it has no effect", o
 ]);
 
 test("the annotation use-selector chooses no selector in mode carm", (t) => {
-  const inventory = new Inventory({ runtime: "extended", origin: "file" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "extended", origin: "file" }, INVENTORY_KINDS);
   const resource = { namespace: "team-a", annotations: new Map([[KEY, "gold"]]) };
   const choice = (mode: "carm" | "selectors"): unknown => choiceFor({
     inventory, operation: "CREATE", origin: "file", requester: null, settings: { ...SETTINGS_BY_DEFAULT, mode },

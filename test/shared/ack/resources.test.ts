@@ -1,3 +1,4 @@
+import { RESOURCES } from "../../../shared/ack/resources.ts";
 import { test } from "tap";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
@@ -9,7 +10,8 @@ const inventoryOf = (...objects: Parameters<typeof put>[0][]): Inventory => {
 };
 
 test("finds resources by namespace and group, and stores each resource once", (t) => {
-  const { resources } = inventoryOf(bucketObject(), bucketObject(), bucketObject({ name: "b2", namespace: "team-b" }));
+  const other = bucketObject({ name: "b2", namespace: "team-b" });
+  const resources = inventoryOf(bucketObject(), bucketObject(), other).of(RESOURCES);
   t.equal(resources.size, 2);
   t.same([...resources.inNamespace("team-b")].map(({ name }) => name), ["b2"]);
   t.same([...resources.ofGroup(GROUP)].map(({ name }) => name), ["b1", "b2"]);
@@ -24,7 +26,9 @@ test("finds resources by their current labels", (t) => {
     bucketObject({ labels: { tier: "gold" } }),
     bucketObject({ name: "b2", labels: { tier: "silver" } }),
   );
-  const gold = (): (string | null)[] => Array.from(inventory.resources.withLabel("tier", "gold"), ({ name }) => name);
+  const gold = (): (string | null)[] => (
+    Array.from(inventory.of(RESOURCES).withLabel("tier", "gold"), ({ name }) => name)
+  );
   t.same(gold(), ["b1"]);
   inventory.apply([
     put(bucketObject({ labels: { tier: "silver" } })),
@@ -40,8 +44,8 @@ test("removes a resource from every index, and ignores the removal of an unknown
   const inventory = inventoryOf(bucketObject());
   const remove = { type: "remove", group: GROUP, kind: "Bucket", namespace: "team-a", name: "b1" } as const;
   inventory.apply([remove, remove]);
-  t.equal(inventory.resources.size, 0);
-  t.same([...inventory.resources.ofGroup(GROUP), ...inventory.resources.inNamespace("team-a")], []);
+  t.equal(inventory.of(RESOURCES).size, 0);
+  t.same([...inventory.of(RESOURCES).ofGroup(GROUP), ...inventory.of(RESOURCES).inNamespace("team-a")], []);
   t.end();
 });
 
@@ -50,7 +54,7 @@ test("finds a resource by its account until the account changes or the resource 
     bucketObject({}, { status: { ackResourceMetadata: { ownerAccountID: account } } });
   const inventory = inventoryOf(inAccount("111122223333"), bucketObject({ name: "b2" }));
   const found = (account: string): (string | null)[] =>
-    [...inventory.resources.ofAccount(account)].map(({ name }) => name);
+    [...inventory.of(RESOURCES).ofAccount(account)].map(({ name }) => name);
   t.same([found("111122223333"), found("444455556666")], [["b1"], []]);
   inventory.apply([put(inAccount("444455556666"))]);
   t.same([found("111122223333"), found("444455556666")], [[], ["b1"]]);
@@ -65,7 +69,7 @@ test("ignores objects of other groups and objects without a name", (t) => {
       apiVersion: "services.k8s.aws/v1alpha1",
       kind: "FieldExport",
       metadata: { name: "f" },
-    }).resources.size,
+    }).of(RESOURCES).size,
     0,
   );
   t.end();
@@ -73,7 +77,7 @@ test("ignores objects of other groups and objects without a name", (t) => {
 
 test("reads from a resource whether it exists in AWS and whether it is being deleted", (t) => {
   const stored = (object: Parameters<typeof put>[0]): object =>
-    [...inventoryOf(object).resources.all()].map(({ created, deleting }) => ({ created, deleting }))[0] ?? {};
+    [...inventoryOf(object).of(RESOURCES).all()].map(({ created, deleting }) => ({ created, deleting }))[0] ?? {};
   const synced = (status: string): object => ({
     status: {
       conditions: [
@@ -99,7 +103,7 @@ test("reads from a resource whether it exists in AWS and whether it is being del
 });
 
 test("finds a resource by group, kind, namespace and name", (t) => {
-  const { resources } = inventoryOf(bucketObject());
+  const resources = inventoryOf(bucketObject()).of(RESOURCES);
   const key = { group: GROUP, kind: "Bucket", namespace: "team-a" };
   t.equal(resources.get({ ...key, name: "b1" })?.name, "b1");
   t.equal(resources.get({ ...key, name: "b2" }), null);

@@ -1,10 +1,11 @@
+import { resolve } from "../../../shared/core/resolve.ts";
+import type { Resolution } from "../../../shared/core/resolution.ts";
 import { test } from "tap";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import { type ResourceQuery, resourceOf } from "../../../shared/core/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { resolutionAnnotations } from "../../../shared/core/resolution-annotations.ts";
 import { explain } from "../../../shared/diagnosis/explain.ts";
-import { type Resolution, resolve } from "../../../shared/ack/resolve.ts";
 import { conflictSentence, usedSelectors } from "../../../shared/ack/selection.ts";
 import { bucketObject, inventoryWith, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { testRows } from "../rows.ts";

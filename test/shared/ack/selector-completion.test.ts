@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { missingFields, unknownFields } from "../../../shared/core/shape.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { ACK_FIELDS } from "../../../shared/ack/iamroleselector.ts";
+import { ACK_FIELDS } from "../../../shared/core/iamroleselector.ts";
 import { completionPatch } from "../../../shared/ack/selector.ts";
 import { ROLE, selectorObject } from "../objects.ts";
 

@@ -39,7 +39,7 @@ test("stores each value once, and removes a key after its last value is removed"
 });
 
 test("finds a selector by each group that it names, and by every group if an entry has no group", (t) => {
-  const index = new SelectorIndex(new NamespaceStore(CONTEXT));
+  const index = new SelectorIndex(new NamespaceStore());
   const two = selectorOf("two", { resourceTypeSelector: [{ group: "a" }, { group: "b" }] });
   const open = selectorOf("open", { resourceTypeSelector: [{ group: "a" }, { kind: "K" }] });
   const any = selectorOf("any", {});
@@ -54,7 +54,7 @@ test("finds a selector by each group that it names, and by every group if an ent
 });
 
 test("caches the selectors of a stored namespace until a change affects those selectors", (t) => {
-  const namespaces = new NamespaceStore(CONTEXT);
+  const namespaces = new NamespaceStore();
   const index = new SelectorIndex(namespaces);
   const labels = new Map([["team", "x"]]);
   namespaces.put(namespaceObject("n", { team: "x" }), { name: "n" });
@@ -79,7 +79,7 @@ test("caches the selectors of a stored namespace until a change affects those se
 });
 
 test("finds a selector that has several labels, regardless of the order in which selectors are added", (t) => {
-  const index = new SelectorIndex(new NamespaceStore(CONTEXT));
+  const index = new SelectorIndex(new NamespaceStore());
   const all = ["x", "y", "z"].map((team) => byLabel(team, { env: "prod", team }));
   for (const selector of all) index.add(selector);
   const find = (team: string): string[] => (
@@ -104,7 +104,7 @@ const namesOf = (selectors: Iterable<EffectiveSelector>): string[] => (
 );
 
 test("finds cluster-wide selectors by the labels of a resource", (t) => {
-  const index = new SelectorIndex(new NamespaceStore(CONTEXT));
+  const index = new SelectorIndex(new NamespaceStore());
   const all = labeledSelectors(100);
   for (const selector of all) index.add(selector);
   const found = (labels?: Record<string, string>): string[] => (

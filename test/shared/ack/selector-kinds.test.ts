@@ -1,3 +1,4 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { test } from "tap";
 import { ACK_GROUPS } from "../../../shared/core/ack-groups.ts";
 import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
@@ -108,7 +109,7 @@ test("IRS-52 can be waived, and takes no grant from a selector", (t) => {
 });
 
 const EMPTY = {
-  inventory: new Inventory({ runtime: "ack", origin: "file" }, judgeSelector), settings: SETTINGS_BY_DEFAULT,
+  inventory: new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS), settings: SETTINGS_BY_DEFAULT,
 };
 const TYPES = [...typesIn(BUNDLED_KINDS)];
 

@@ -1,5 +1,6 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
+import { RESOURCES } from "../../../shared/ack/resources.ts";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { runChecks } from "../../../shared/core/run.ts";
 import { Inventory, type InventoryChange } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
@@ -42,8 +43,8 @@ testRows("IRS-30: denies the deletion of the only selector that selects a resour
 
 /** Returns the lines of IRS-30 for the deletion of a selector if the inventory could not list two kinds. */
 function withUnlisted(object: JsonObject): string[] {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
-  const unlisted = (what: string): InventoryChange => ({ type: "unlisted", collection: "resources", item: what });
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, INVENTORY_KINDS);
+  const unlisted = (what: string): InventoryChange => ({ type: "unlisted", store: RESOURCES, item: what });
   inventory.apply([put(object), unlisted("Queue.sqs.services.k8s.aws"), unlisted("Bucket.s3.services.k8s.aws")]);
   const input = { object, old: null, operation: "DELETE", requester: null, origin: "cluster", inventory } as const;
   return runChecks(input, SETTINGS_BY_DEFAULT).findings.filter(({ code }) => code === "IRS-30").map(lineOf);

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { objectFields } from "../../../shared/core/shape.ts";
-import { ACK_FIELDS, prunedFields } from "../../../shared/ack/iamroleselector.ts";
-import { SELECTOR_SPEC_SCHEMA } from "../../../shared/ack/selector-schema.ts";
+import { ACK_FIELDS, prunedFields } from "../../../shared/core/iamroleselector.ts";
+import { SELECTOR_SPEC_SCHEMA } from "../../../shared/core/selector-schema.ts";
 
 test("names the documented fields that the CRD of ACK's charts does not define", (t) => {
   t.same(prunedFields(ACK_FIELDS), [

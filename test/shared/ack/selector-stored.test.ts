@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { ACK_SPEC_SCHEMA } from "../../../shared/ack/iamroleselector.ts";
-import { SELECTOR_SPEC_SCHEMA } from "../../../shared/ack/selector-schema.ts";
+import { ACK_SPEC_SCHEMA } from "../../../shared/core/iamroleselector.ts";
+import { SELECTOR_SPEC_SCHEMA } from "../../../shared/core/selector-schema.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { kindObject, ROLE, selectorObject } from "../objects.ts";
 import { changeLines, findingsOf, linesOf, needsOf } from "../core/findings.ts";

@@ -1,11 +1,10 @@
 import type { Test } from "tap";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { ClusterSource, type ClusterSourceOptions } from "../../../shared/sources/cluster-source.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { FakeAPIServer, type PendingRequest } from "./fake-api-server.ts";
 
-export const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
-export const NAMESPACES = "/api/v1/namespaces";
+export const SELECTORS_PATH = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
+export const NAMESPACES_PATH = "/api/v1/namespaces";
 export const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 export const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/buckets";
 
@@ -100,7 +99,7 @@ export async function fakeCluster(
   await cluster.start();
   cluster.objects.set(DEFINITIONS, definitions);
   const source = new ClusterSource({
-    judge: judgeSelector, runtime: "ack", api: cluster.server.api, clock: cluster.clock, random: () => 0,
+    runtime: "ack", api: cluster.server.api, clock: cluster.clock, random: () => 0,
     resources: { extraGroups: [] }, ...options,
   });
   t.teardown(async () => {

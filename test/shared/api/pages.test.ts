@@ -1,3 +1,4 @@
+import { RESOURCES } from "../../../shared/ack/resources.ts";
 import { test } from "tap";
 import { BodyTooLarge, type Page, readPages } from "../../../shared/api/api.ts";
 import { BUCKETS, definition, fakeCluster } from "./fake-cluster.ts";
@@ -55,7 +56,7 @@ test("lists objects of a kind whose first page would have 20 MB", async (t) => {
   });
   cluster.objects.set(BUCKETS, Array.from({ length: 20 }, (_, i) => large(i)));
   await source.start();
-  t.equal(source.inventory.resources.size, 20);
+  t.equal(source.inventory.of(RESOURCES).size, 20);
   const limits = cluster.lists.filter((list) => list.startsWith(BUCKETS)).map((list) => /limit=(\d+)/.exec(list)?.[1]);
   t.same(limits, ["500", "63", "8", "8", "8"]);
 });

@@ -1,7 +1,8 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
+import { REFERRERS } from "../../../shared/capa/referrers.ts";
 import { test } from "tap";
 import { findingLine } from "../../../shared/core/check.ts";
 import { identityUses } from "../../../shared/capa/cluster-identity-uses.ts";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { runChecks } from "../../../shared/core/run.ts";
 import type { Access, Operation } from "../../../shared/core/context.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
@@ -137,8 +138,8 @@ test("an object of Cluster API uses the identities of the clusters that it names
 });
 
 test("a machine uses every identity until the webhook has listed all clusters", (t) => {
-  const unlisted = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
-  unlisted.apply([{ type: "unlisted", collection: "referrers", item: "AWSCluster" }]);
+  const unlisted = new Inventory({ runtime: "ack", origin: "cluster" }, INVENTORY_KINDS);
+  unlisted.apply([{ type: "unlisted", store: REFERRERS, item: "AWSCluster" }]);
   t.same(used({ apiVersion: CAPI, kind: "Cluster", metadata: { name: "c", namespace: "ns1" } }, { from: unlisted }), [
     "every",
   ]);

@@ -1,3 +1,4 @@
+import { IDENTITIES } from "../../../shared/capa/identities.ts";
 import { test } from "tap";
 import { grantIdentity, servesIdentities } from "../../../shared/capa/grant-by-identity.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
@@ -111,7 +112,7 @@ test("denies a missing identity temporarily while its kind is not listed", (t) =
   const inventory = inventoryWith([NS1, roleIdentity("a", "static/s")]);
   const change = (type: "listed" | "unlisted"): void => {
     const item = "AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io";
-    inventory.apply([{ type, collection: "identities", item }]);
+    inventory.apply([{ type, store: IDENTITIES, item }]);
   };
   const codeOf = (reference: string): string => (
     summary(grantIdentity(inventory, { ...refTo(reference), namespace: "ns1" }, QUERY))

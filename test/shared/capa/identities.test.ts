@@ -1,3 +1,8 @@
+import { OTHER_CARM_MAPS } from "../../../shared/carm/map-store.ts";
+import { SECRETS } from "../../../shared/capa/secrets.ts";
+import { REFERRERS } from "../../../shared/capa/referrers.ts";
+import { IDENTITIES } from "../../../shared/capa/identities.ts";
+import { RESOURCES } from "../../../shared/ack/resources.ts";
 import { test } from "tap";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
@@ -16,7 +21,7 @@ test("finds identities by reference, source and Secret", (t) => {
     roleIdentity("a", "role/b"), roleIdentity("b", "static/s"), roleIdentity("c", "role/b"), roleIdentity("d", null),
     staticIdentity("s"), staticIdentity("t", {}, "s-creds"), staticIdentity("u", {}, null),
   ]);
-  const { identities } = inventory;
+  const identities = inventory.of(IDENTITIES);
   t.equal(identities.size, 7);
   t.equal(identities.get(refTo("role/a"), "ns1")?.name, "a");
   t.equal(identities.get(refTo("static/a"), "ns1"), null);
@@ -30,7 +35,7 @@ test("finds identities by reference, source and Secret", (t) => {
 test("a change or removal of an identity updates every index", (t) => {
   const objects = [roleIdentity("a", "role/b"), staticIdentity("s"), staticIdentity("u", {}, null)];
   const inventory = inventoryWith(objects);
-  const { identities } = inventory;
+  const identities = inventory.of(IDENTITIES);
   inventory.apply([
     { type: "put", object: roleIdentity("a", "static/s") }, { type: "put", object: staticIdentity("s", {}, "other") },
   ]);
@@ -51,15 +56,15 @@ test("a service account identity belongs to its namespace", (t) => {
   const inNamespace = (namespace: string): JsonObject => identityObject(ACCOUNT, "sa", {}, { namespace });
   const inventory = inventoryWith([inNamespace("ns1"), inNamespace("ns2")]);
   const reference = { kind: ACCOUNT, name: "sa" };
-  t.equal(inventory.identities.get(reference, "ns2")?.namespace, "ns2");
+  t.equal(inventory.of(IDENTITIES).get(reference, "ns2")?.namespace, "ns2");
   remove(inventory, ACCOUNT, "sa", "ns2");
-  t.equal(inventory.identities.get(reference, "ns2"), null);
-  t.equal(inventory.identities.get(reference, "ns1")?.namespace, "ns1");
+  t.equal(inventory.of(IDENTITIES).get(reference, "ns2"), null);
+  t.equal(inventory.of(IDENTITIES).get(reference, "ns1")?.namespace, "ns1");
   t.end();
 });
 
 test("ignores an identity that has no name", (t) => {
-  t.equal(inventoryWith([identityObject("AWSClusterRoleIdentity", "", {})]).identities.size, 0);
+  t.equal(inventoryWith([identityObject("AWSClusterRoleIdentity", "", {})]).of(IDENTITIES).size, 0);
   t.end();
 });
 
@@ -68,7 +73,7 @@ test("finds referrers by namespace and identity, and updates the indexes", (t) =
     clusterObject("c1", "role/a"), clusterObject("c2", null), clusterObject("c3", "role/a", "ns2"),
     clusterObject("c4", "account/sa", "ns2"),
   ]);
-  const { referrers } = inventory;
+  const referrers = inventory.of(REFERRERS);
   const using = (reference: string, namespace?: string): (string | null)[] => (
     Array.from(referrers.ofIdentity(refTo(reference), namespace), ({ name }) => name)
   );
@@ -95,10 +100,10 @@ test("a ROSANetwork without a reference uses no identity in shipped CAPA", (t) =
   const network = { ...clusterObject("n1", null), kind: "ROSANetwork" };
   for (const [runtime, count] of [["ack", 0], ["extended", 1]] as const) {
     const inventory = inventoryWith([network], { runtime });
-    t.equal(inventory.referrers.ofIdentity(refTo("controller")).size, count);
-    t.equal(inventory.referrers.size, 1);
+    t.equal(inventory.of(REFERRERS).ofIdentity(refTo("controller")).size, count);
+    t.equal(inventory.of(REFERRERS).size, 1);
     remove(inventory, "ROSANetwork", "n1", "ns1");
-    t.equal(inventory.referrers.ofIdentity(refTo("controller")).size, 0);
+    t.equal(inventory.of(REFERRERS).ofIdentity(refTo("controller")).size, 0);
   }
   t.end();
 });
@@ -106,8 +111,8 @@ test("a ROSANetwork without a reference uses no identity in shipped CAPA", (t) =
 test("ignores a referrer that has no name, and does not store CAPA objects as ACK resources", (t) => {
   const nameless = { ...clusterObject("c1", null), metadata: { generateName: "c" } };
   const inventory = inventoryWith([nameless, roleIdentity("a"), clusterObject("c2", null)]);
-  t.equal(inventory.referrers.size, 1);
-  t.equal(inventory.resources.size, 0);
+  t.equal(inventory.of(REFERRERS).size, 1);
+  t.equal(inventory.of(RESOURCES).size, 0);
   t.equal(inventory.origin, "cluster");
   t.end();
 });
@@ -116,11 +121,11 @@ test("an inventory of manifests includes identities and referrers if it contains
   const ofFiles = (...objects: Parameters<typeof inventoryWith>[0]): Inventory => (
     inventoryWith(objects, { origin: "file" })
   );
-  t.notOk(ofFiles().includes("identities") || ofFiles().includes("referrers"));
-  t.equal(ofFiles(roleIdentity("a")).includes("identities"), true);
-  t.equal(ofFiles(clusterObject("c", null)).includes("referrers"), true);
-  const others = "config maps of other namespaces";
-  t.same([ofFiles().includes(others), ofFiles(mapObject(ACCOUNT_MAP, {})).includes(others)], [false, true]);
+  t.notOk(ofFiles().includes(IDENTITIES) || ofFiles().includes(REFERRERS));
+  t.equal(ofFiles(roleIdentity("a")).includes(IDENTITIES), true);
+  t.equal(ofFiles(clusterObject("c", null)).includes(REFERRERS), true);
+  t.equal(ofFiles().includes(OTHER_CARM_MAPS), false);
+  t.equal(ofFiles(mapObject(ACCOUNT_MAP, {})).includes(OTHER_CARM_MAPS), true);
   t.end();
 });
 
@@ -129,8 +134,8 @@ test("stores the metadata of Secrets by namespace and name", (t) => {
     { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, data: { AccessKeyID: "x" } }
   );
   const inventory = inventoryWith([secret("a", "capa-system"), secret("b")], { origin: "file" });
-  const { secrets } = inventory;
-  t.equal(inventory.includes("secrets"), true);
+  const secrets = inventory.of(SECRETS);
+  t.equal(inventory.includes(SECRETS), true);
   t.equal(secrets.get("capa-system", "a")?.keys?.[0]?.state, "present");
   t.equal(secrets.get("capa-system", "b"), null);
   t.not(secrets.get("default", "b"), null);
@@ -139,6 +144,6 @@ test("stores the metadata of Secrets by namespace and name", (t) => {
   t.equal(secrets.get("capa-system", "a"), null);
   t.equal(secrets.hasNamespace("capa-system"), false);
   t.equal(secrets.hasNamespace("default"), true);
-  t.equal(inventoryWith([], { origin: "file" }).includes("secrets"), false);
+  t.equal(inventoryWith([], { origin: "file" }).includes(SECRETS), false);
   t.end();
 });

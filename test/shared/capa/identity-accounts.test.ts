@@ -1,10 +1,11 @@
+import { IDENTITY_ACCOUNTS_STORE } from "../../../shared/capa/identity-accounts.ts";
 import { test } from "tap";
 import { recordedAccounts } from "../capa-secrets.ts";
 import { inventoryWith } from "../objects.ts";
 
 test("a record counts in its own namespace, for the Secret that it names, and until it is removed", (t) => {
   const inventory = inventoryWith(recordedAccounts({ a: "111122223333", b: "111122223333", c: "444455556666" }));
-  const { identityAccounts } = inventory;
+  const identityAccounts = inventory.of(IDENTITY_ACCOUNTS_STORE);
   t.equal(identityAccounts.size, 1);
   t.equal(identityAccounts.accountOf("capa-system", "a"), "111122223333");
   t.same([...identityAccounts.secretsOf("capa-system", "111122223333")], ["a", "b"]);
@@ -26,7 +27,8 @@ test("the record of a Secret of the same name counts for no other Secret", (t) =
   const renewed = { apiVersion: "v1", kind: "Secret", metadata: {
     name: "a", namespace: "capa-system", uid: "uid-of-another", resourceVersion: "7",
   } };
-  const { identityAccounts } = inventoryWith([renewed, ...(configMap === undefined ? [] : [configMap])]);
+  const inventoryAfter = inventoryWith([renewed, ...(configMap === undefined ? [] : [configMap])]);
+  const identityAccounts = inventoryAfter.of(IDENTITY_ACCOUNTS_STORE);
   t.equal(identityAccounts.accountOf("capa-system", "a"), null);
   t.end();
 });

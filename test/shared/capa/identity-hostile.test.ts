@@ -1,3 +1,4 @@
+import { IDENTITIES } from "../../../shared/capa/identities.ts";
 import { test } from "tap";
 import { accountText, readIdentity } from "../../../shared/capa/identity.ts";
 import { identityChain, visitUsers } from "../../../shared/capa/identity-chain.ts";
@@ -89,7 +90,7 @@ test("the scan of the users of an identity pauses, and ends at the maximum lengt
   const chain = chainOf(1_000);
   const clusters = Array.from({ length: 1_000 }, (_, i) => clusterObject(`c${i}`, `role/r${i}`));
   const inventory = inventoryWith([staticIdentity("s"), ...chain, ...clusters]);
-  const source = inventory.identities.get(refTo("static/s"), "");
+  const source = inventory.of(IDENTITIES).get(refTo("static/s"), "");
   if (source === null) throw new Error("the identity is missing");
   const names: (string | null)[] = [];
   drain(visitUsers(inventory, source, ({ name }) => names.push(name) > 0));

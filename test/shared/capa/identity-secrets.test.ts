@@ -1,3 +1,4 @@
+import { SECRETS } from "../../../shared/capa/secrets.ts";
 import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { runChecks } from "../../../shared/core/run.ts";
@@ -75,7 +76,7 @@ test("skips the checks of Secrets without --identity-secret-namespace, or withou
   t.same(skipped({}, [manifest({})], "file"), [`CI-10: ${flag}`], "the flag is enough");
   t.same(skipped({}, [], "file"), [`CI-10: ${flag}, secrets`]);
   const inventory = inventoryWith([]);
-  inventory.apply([{ type: "unlisted", collection: "secrets", item: "Secrets" }]);
+  inventory.apply([{ type: "unlisted", store: SECRETS, item: "Secrets" }]);
   const input = { object: IDENTITY, old: null, requester: null, origin: "cluster", inventory } as const;
   t.ok(runChecks(input, { ...SETTINGS_BY_DEFAULT, ...SETTINGS }).skipped.some(({ code }) => code === "CI-10"),
     "an unlisted collection is never treated as empty");

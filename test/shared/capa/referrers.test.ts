@@ -1,3 +1,5 @@
+import { IDENTITIES } from "../../../shared/capa/identities.ts";
+import { REFERRERS } from "../../../shared/capa/referrers.ts";
 import { test } from "tap";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
@@ -11,7 +13,7 @@ const TWO = "account 444455556666";
 const FOREIGN = { roleARN: "arn:aws:iam::444455556666:role/r" };
 
 function namespacesIn(inventory: Inventory, account: string, name = "prod"): string[] {
-  return [...inventory.referrers.namespacesOfCluster(name, account)].toSorted();
+  return [...inventory.of(REFERRERS).namespacesOfCluster(name, account)].toSorted();
 }
 
 function apply(inventory: Inventory, ...objects: readonly JsonObject[]): void {
@@ -56,7 +58,7 @@ test("a change of an identity or of a cluster updates the accounts", (t) => {
 test("a write of an identity that keeps its account reads one cluster, not all clusters of the identity", (t) => {
   const clusters = Array.from({ length: 5_000 }, (_, i) => clusterObject("prod", "role/r", `ns${i}`));
   const inventory = inventoryWith([roleIdentity("r"), ...clusters]);
-  const { identities } = inventory;
+  const identities = inventory.of(IDENTITIES);
   let lookups = 0;
   const get = identities.get.bind(identities);
   Object.assign(identities, { get: (...args: Parameters<typeof get>) => (lookups++, get(...args)) });
@@ -81,7 +83,7 @@ test("finds the objects of a Cluster, once for each identity, without templates"
     labeled({ ...clusterObject("t", null), kind: "AWSClusterTemplate" }),
   ]);
   const found = (): string[] => Array.from(
-    inventory.referrers.ofCluster("ns1", "c"), (objects) => Array.from(objects, ({ name }) => name).join("+"),
+    inventory.of(REFERRERS).ofCluster("ns1", "c"), (objects) => Array.from(objects, ({ name }) => name).join("+"),
   );
   t.same(found(), ["c+d", "cp"]);
   for (const name of ["c", "d"]) {

@@ -1,8 +1,8 @@
+import type { Resolution } from "../../../shared/core/resolution.ts";
 import { test } from "tap";
 import { readReferrer } from "../../../shared/capa/referrer.ts";
 import { resolveReferrer } from "../../../shared/capa/resolve-identity.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import type { Resolution } from "../../../shared/ack/resolve.ts";
 import {
   clusterObject, controllerIdentity, identityObject, roleARN, roleIdentity, staticIdentity,
 } from "../capa-objects.ts";

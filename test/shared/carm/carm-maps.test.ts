@@ -1,8 +1,10 @@
+import { resolve } from "../../../shared/core/resolve.ts";
+import type { Resolution } from "../../../shared/core/resolution.ts";
+import { CARM_MAPS } from "../../../shared/carm/map-store.ts";
 import { test } from "tap";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
 import { queryOf } from "../../../shared/core/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { type Resolution, resolve } from "../../../shared/ack/resolve.ts";
 import {
   ACCOUNT_MAP, bucketObject, inventoryWith, mapObject, namespaceObject, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
   TEAM_MAP,
@@ -138,12 +140,12 @@ testRows("looks up the role of a resource in the CARM maps", text, [
 
 test("removes deleted maps, and does not store other ConfigMaps", (t) => {
   const inventory = inventoryWith([accounts({ a: ROLE }), mapObject("another", { a: ROLE })]);
-  t.same(inventory.carmMaps.data("ack-system", ACCOUNT_MAP), new Map([["a", ROLE]]));
-  t.equal(inventory.carmMaps.data("ack-system", "another"), null);
+  t.same(inventory.of(CARM_MAPS).data("ack-system", ACCOUNT_MAP), new Map([["a", ROLE]]));
+  t.equal(inventory.of(CARM_MAPS).data("ack-system", "another"), null);
   inventory.apply([
     { type: "remove", group: "", kind: "ConfigMap", namespace: "ack-system", name: ACCOUNT_MAP },
   ]);
-  t.equal(inventory.carmMaps.data("ack-system", ACCOUNT_MAP), null);
+  t.equal(inventory.of(CARM_MAPS).data("ack-system", ACCOUNT_MAP), null);
   t.end();
 });
 

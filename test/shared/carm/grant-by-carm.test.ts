@@ -1,3 +1,4 @@
+import { CARM_MAPS } from "../../../shared/carm/map-store.ts";
 import { test } from "tap";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
 import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
@@ -166,7 +167,7 @@ test("sets grantedBy to the data of the map, which is a new object after the map
     grantRole(inventory, A, { ...ANYWHERE, settings: CARM }),
   ].map((grant) => (grant.verdict === "role" ? grant.grantedBy : null));
   const [before] = sources();
-  t.equal(before, inventory.carmMaps.data("ack-system", "ack-role-account-map"));
+  t.equal(before, inventory.of(CARM_MAPS).data("ack-system", "ack-role-account-map"));
   t.ok(sources().every((grantedBy) => grantedBy === before));
   inventory.apply([put(accounts({ "111122223333": A, more: B }))]);
   t.notOk(sources().includes(before));

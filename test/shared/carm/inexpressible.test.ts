@@ -1,3 +1,4 @@
+import { RESOURCES } from "../../../shared/ack/resources.ts";
 import { test } from "tap";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
@@ -116,7 +117,7 @@ testRows("reports what selectors cannot express", reasonsOf, [
 
 test("reports kinds that could not be listed", (t) => {
   const inventory = inventoryWith([namespaceObject("a")]);
-  inventory.apply([{ type: "unlisted", collection: "resources", item: "Queue.sqs.services.k8s.aws" }]);
+  inventory.apply([{ type: "unlisted", store: RESOURCES, item: "Queue.sqs.services.k8s.aws" }]);
   const { inexpressible } = drain(proveMigration(planMigration(inventory, SETTINGS_BY_DEFAULT, [])));
   t.same(inexpressible, [{
     subject: "Queue.sqs.services.k8s.aws", reason: "the resources of these kinds could not be listed; "

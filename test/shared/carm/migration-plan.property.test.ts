@@ -1,3 +1,4 @@
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
@@ -168,7 +169,7 @@ function assertLint(selectors: readonly JsonObject[], { runtime, namespaces }: M
   const existing = namespaces.filter(({ name }) => name !== "Not_A_Name").map(({ name }) => namespaceObject(name));
   const inventory = inventoryWith([...existing, ...selectors], { runtime });
   assert.deepEqual(
-    [inventory.selectors.size, inventory.selectors.faulty.size],
+    [inventory.of(SELECTORS).size, inventory.of(SELECTORS).faulty.size],
     [selectors.length, 0],
     "names are unique and no selector is faulty",
   );

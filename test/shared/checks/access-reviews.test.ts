@@ -1,6 +1,6 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { test } from "tap";
 import { needsAccessReviews, newSelectorsToReview, selectorsToReview } from "../../../shared/checks/access-reviews.ts";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { usedIdentity } from "../../../shared/core/use-rights.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import { refTo } from "../capa-objects.ts";
@@ -33,7 +33,7 @@ test("reviews access to each selector that selects the resource before or after 
 });
 
 test("reviews access to each selector that selects a namespace only because of its new labels", (t) => {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, INVENTORY_KINDS);
   const namespaceSelector = { labelSelector: { matchLabels: { team: "blue" } } };
   const selector = selectorObject("blue", { arn: ROLE, namespaceSelector });
   inventory.apply([selector, namespaceObject("team-x"), bucketObject({ namespace: "team-x" })].map(put));

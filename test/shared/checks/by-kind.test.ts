@@ -1,9 +1,8 @@
 import { test } from "tap";
 import { isChecked, limitCheckOf } from "../../../shared/checks/by-kind.ts";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { runChecks } from "../../../shared/core/run.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
-import { KINDS } from "../../../shared/kinds.ts";
+import { INVENTORY_KINDS, KINDS } from "../../../shared/kinds.ts";
 import { podTemplateOf } from "../../../shared/core/pod.ts";
 import { bucketObject, kindObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
@@ -34,7 +33,7 @@ test("only objects of some kinds create Pods", (t) => {
 });
 
 test("finds nothing in objects that no check concerns, and does not count them as checked", (t) => {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, INVENTORY_KINDS);
   const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "a", namespace: "b" } };
   const service = { apiVersion: "v1", kind: "Service", metadata: { name: "a", namespace: "b" } };
   for (const object of [secret, service, kindObject("Widget", "example.com", [])]) {

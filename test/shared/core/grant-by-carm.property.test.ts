@@ -1,3 +1,5 @@
+import { resolve } from "../../../shared/core/resolve.ts";
+import type { Resolution } from "../../../shared/core/resolution.ts";
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
@@ -8,7 +10,6 @@ import { grantInNamespace, grantRole } from "../../../shared/resolution/grant-de
 import type { Grant, RoleQuery } from "../../../shared/core/grant.ts";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import { sampleResource } from "../../../shared/carm/carm-keys.ts";
-import { type Resolution, resolve } from "../../../shared/ack/resolve.ts";
 import { GROUPS } from "../arbitraries.ts";
 import { inventoryWith, namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";

@@ -1,3 +1,6 @@
+import { resolve } from "../../../shared/core/resolve.ts";
+import type { Resolution } from "../../../shared/core/resolution.ts";
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
@@ -5,7 +8,6 @@ import { NO_EXTRAS } from "../../../shared/core/session.ts";
 import { grantInNamespace } from "../../../shared/resolution/grant-decision.ts";
 import type { Grant } from "../../../shared/core/grant.ts";
 import type { Inventory } from "../../../shared/core/inventory.ts";
-import { type Resolution, resolve } from "../../../shared/ack/resolve.ts";
 import {
   choice, GROUPS, KINDS, NAMESPACES, SELECTOR_NAMES, sessionSettings, spec, VERSIONS,
 } from "../arbitraries.ts";
@@ -63,7 +65,7 @@ function expectedOutcome({ outcome, selectors: [selector] }: Resolution, invento
   if (outcome === "default") return "base";
   if (outcome === "conflict") return "ERR_SELECTOR_CONFLICT";
   if (outcome === "refused") return "ERR_SELECTOR_CHOICE";
-  return inventory.selectors.faulty.has(selector?.name ?? "") ? "ERR_SELECTOR_MALFORMED" : "role";
+  return inventory.of(SELECTORS).faulty.has(selector?.name ?? "") ? "ERR_SELECTOR_MALFORMED" : "role";
 }
 
 test("grants in a namespace exactly the role that a resource without annotations resolves to", (t) => {

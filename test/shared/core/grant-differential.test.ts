@@ -1,3 +1,5 @@
+import { resolve } from "../../../shared/core/resolve.ts";
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 // Compares the grants of a sidecar with `resolve`: a role must be granted exactly if some resource in an existing
 // namespace, or in the namespace of --scope-namespace, can resolve to it. A grant to no resource is a security fault; a
 // denial of a role to which a resource resolves is an outage.
@@ -10,7 +12,6 @@ import type { Grant, RoleQuery } from "../../../shared/core/grant.ts";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import type { ResourceQuery } from "../../../shared/core/ack-resource.ts";
 import type { KindArgument } from "../../../shared/core/ack-groups.ts";
-import { resolve } from "../../../shared/ack/resolve.ts";
 import {
   choice, GROUPS, KINDS, labels, NAMESPACES, SELECTOR_NAMES, sessionSettings, spec, VERSIONS,
 } from "../arbitraries.ts";
@@ -64,7 +65,7 @@ type Labels = ReadonlyMap<string, string>;
  */
 function labelSets(inventory: Inventory): Labels[] {
   const values = new Map<string, Set<string>>();
-  for (const { resourceLabels } of inventory.selectors.values()) {
+  for (const { resourceLabels } of inventory.of(SELECTORS).values()) {
     const expressions = (resourceLabels?.matchExpressions ?? []).map((one) => [one.key, one.values] as const);
     const equal = (resourceLabels?.matchLabels ?? []).map(([key, value]) => [key, [value]] as const);
     for (const [key, named] of [...equal, ...expressions]) {
@@ -149,7 +150,7 @@ function isOfDifferentSessions(grant: Grant, { selectors }: World): boolean {
 }
 
 function compare(inventory: Inventory, world: World, query: RoleQuery): void {
-  const { selectors } = inventory;
+  const selectors = inventory.of(SELECTORS);
   const resolving = resolvable(inventory, world, query);
   const isExpected = (name: string): boolean => resolving.has(name) && !selectors.faulty.has(name);
   const byName = new Map<string, Grant>(

@@ -1,3 +1,5 @@
+import { NAMESPACE_OWNERS } from "../../../shared/carm/namespace-owners.ts";
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { test } from "tap";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import {
@@ -29,7 +31,7 @@ test("stores selectors, namespaces and kinds, and ignores objects of other kinds
     removal("example.com", "Namespace", "n"),
   ]);
   t.same(
-    [[...inventory.selectors.keys()], inventory.namespaces.has("n"), inventory.namespaces.has("team-a")],
+    [[...inventory.of(SELECTORS).keys()], inventory.namespaces.has("n"), inventory.namespaces.has("team-a")],
     [["a"], true, false],
   );
   t.end();
@@ -38,16 +40,16 @@ test("stores selectors, namespaces and kinds, and ignores objects of other kinds
 test("updates the effective and malformed selectors if a selector changes or is removed", (t) => {
   const inventory = inventoryOf(selectorObject("a", { arn: ROLE }));
   const stored = (): unknown => [
-    [...inventory.selectors.keys()],
-    [...inventory.selectors.malformed.keys()],
-    [...inventory.selectors.faulty.keys()],
+    [...inventory.of(SELECTORS).keys()],
+    [...inventory.of(SELECTORS).malformed.keys()],
+    [...inventory.of(SELECTORS).faulty.keys()],
   ];
   t.same(stored(), [["a"], [], []]);
   inventory.apply([put(selectorObject("a", { arn: "" }))]);
   t.same(stored(), [[], ["a"], ["a"]]);
   inventory.apply([put(selectorObject("a", { arn: "arn:aws:iam::111122223333:user/jane" }))]);
   t.same(stored(), [["a"], [], ["a"]], "the webhook denies the selector at admission, but controllers accept it");
-  t.equal(inventory.selectors.get("a")?.grantable, false);
+  t.equal(inventory.of(SELECTORS).get("a")?.grantable, false);
   inventory.apply([
     removal("services.k8s.aws", "IAMRoleSelector", "a"),
     removal("services.k8s.aws", "IAMRoleSelector", "a"),
@@ -71,11 +73,11 @@ test("returns the current labels of a namespace, or only the name label if it is
 
 test("reports whether any effective selector depends on namespace labels", (t) => {
   const inventory = inventoryOf(selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["n"] } }));
-  t.equal(inventory.selectors.readsNamespaceLabels, false);
+  t.equal(inventory.of(SELECTORS).readsNamespaceLabels, false);
   inventory.apply([put(selectorObject("b", byLabel({ a: "b" }))), put(selectorObject("c", byLabel({ "": "b" })))]);
-  t.equal(inventory.selectors.readsNamespaceLabels, true);
+  t.equal(inventory.of(SELECTORS).readsNamespaceLabels, true);
   inventory.apply([put(selectorObject("b", { arn: ROLE }))]);
-  t.equal(inventory.selectors.readsNamespaceLabels, false, "a malformed selector is ignored");
+  t.equal(inventory.of(SELECTORS).readsNamespaceLabels, false, "a malformed selector is ignored");
   t.end();
 });
 
@@ -128,7 +130,7 @@ test("finds the current effective selectors for a role", (t) => {
     selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["n"] } }),
     selectorObject("b", { arn: ROLE }),
   );
-  const named = (arn: string): string[] => [...inventory.selectors.ofRole(arn)].map(({ name }) => name).toSorted();
+  const named = (arn: string): string[] => [...inventory.of(SELECTORS).ofRole(arn)].map(({ name }) => name).toSorted();
   t.same([named(ROLE), named(other)], [["a", "b"], []]);
   inventory.apply([put(selectorObject("a", { arn: other })), put(selectorObject("b", { arn: "not-an-arn" }))]);
   t.same([named(ROLE), named(other), named("not-an-arn")], [[], ["a"], []], "a malformed selector has no effect");
@@ -145,14 +147,14 @@ test("groups the selectors of a role by their session settings", (t) => {
     selectorObject("a", { arn: ROLE }), tagged("b", "x-1"), tagged("c", "x-2"), selectorObject("d", { arn: ROLE }),
     tagged("e", "x-1"),
   );
-  const groups = (): string[][] => Array.from(inventory.selectors.sessionsOfRole(ROLE), (selectors) => (
+  const groups = (): string[][] => Array.from(inventory.of(SELECTORS).sessionsOfRole(ROLE), (selectors) => (
     Array.from(selectors, ({ name }) => name)
   ));
   t.same(groups(), [["a", "d"], ["b", "e"], ["c"]]);
-  t.equal(inventory.selectors.ofRole(ROLE).size, 5);
+  t.equal(inventory.of(SELECTORS).ofRole(ROLE).size, 5);
   for (const name of ["a", "d", "c"]) inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", name)]);
   t.same(groups(), [["b", "e"]]);
-  t.equal(inventory.selectors.ofRole(ROLE).size, 2);
+  t.equal(inventory.of(SELECTORS).ofRole(ROLE).size, 2);
   t.end();
 });
 
@@ -173,9 +175,9 @@ test("lists the namespaces that currently have CARM annotations", (t) => {
     namespaceObject("c"),
     namespaceObject("kube-system", {}, owner),
   );
-  t.same([...inventory.namespaces.usingCARM], ["a", "b"]);
+  t.same([...inventory.of(NAMESPACE_OWNERS).names], ["a", "b"]);
   t.same([...inventory.namespaces.names], ["a", "b", "c", "kube-system"]);
   inventory.apply([put(namespaceObject("a")), removal("", "Namespace", "b")]);
-  t.same([...inventory.namespaces.usingCARM], []);
+  t.same([...inventory.of(NAMESPACE_OWNERS).names], []);
   t.end();
 });

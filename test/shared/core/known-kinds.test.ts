@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { KindStore } from "../../../shared/core/small-stores.ts";
+import { KindStore } from "../../../shared/core/kind-store.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { droppedFields } from "../../../shared/core/shape.ts";
 import { kindObject, ROLE, selectorObject } from "../objects.ts";

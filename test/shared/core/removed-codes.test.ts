@@ -1,7 +1,7 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { readFileSync } from "node:fs";
 import { test } from "tap";
 import { CATALOGUE, checkFault } from "../../../shared/checks/catalogue.ts";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import {
   removedCheckNotice, removedCheckNotices, REMOVED_CODES, successorOf,
 } from "../../../shared/core/removed-codes.ts";
@@ -68,7 +68,7 @@ test("a notice states what a value for a removed check does now", (t) => {
   t.end();
 });
 
-const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
+const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, INVENTORY_KINDS);
 inventory.apply(["gold", "silver"].map((name) => put(selectorObject(name, { arn: ROLE }))));
 
 const linesOf = (allow: string, waiverUser: boolean): string[] => {

@@ -1,3 +1,4 @@
+import type { Resolution } from "../../../shared/core/resolution.ts";
 import jsonPatch, { type Operation } from "fast-json-patch";
 import { test } from "tap";
 import { RESOLUTION_KEYS } from "../../../shared/core/annotation-keys.ts";
@@ -7,7 +8,6 @@ import {
 } from "../../../shared/core/resolution-annotations.ts";
 import { readReferrer } from "../../../shared/capa/referrer.ts";
 import { resolveReferrer } from "../../../shared/capa/resolve-identity.ts";
-import type { Resolution } from "../../../shared/ack/resolve.ts";
 import { clusterObject, controllerIdentity, roleARN as arnOf, roleIdentity } from "../capa-objects.ts";
 import { bucketObject, inventoryWith, namespaceObject, ROLE } from "../objects.ts";
 

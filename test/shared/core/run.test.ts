@@ -1,8 +1,9 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { test } from "tap";
 import { isChecked } from "../../../shared/checks/by-kind.ts";
 import { bindChecks } from "../../../shared/core/bind.ts";
 import { findingLine } from "../../../shared/core/check.ts";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { type CheckResult, runChecks } from "../../../shared/core/run.ts";
 import type { DecisionSettings, Requester } from "../../../shared/core/context.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
@@ -41,7 +42,7 @@ const labeled = (key: string): JsonObject => (
 );
 
 test("returns no findings for an object whose kind has no checks", (t) => {
-  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS);
   const otherGroup = { ...everything(), apiVersion: "services.k8s.aws.example.com/v1", kind: "RoleSelector" };
   for (const object of [otherGroup, {}]) {
     t.equal(isChecked(object, inventory), false);
@@ -126,11 +127,12 @@ test("neither --check nor a waiver makes a malformed selector effective", (t) =>
   // A selector without a role stays malformed despite its waiver. A selector with the fault IRS-15 is effective with
   // both runtimes.
   for (const runtime of ["ack", "extended"] as const) {
-    const inventory = new Inventory({ runtime, origin: "cluster" }, judgeSelector);
+    const inventory = new Inventory({ runtime, origin: "cluster" }, INVENTORY_KINDS);
     const annotations = { "ack-role-resolver.io/allow": "IRS-99, IRS-15" };
     const roleless = selectorObject("roleless", { arn: "" }, { annotations });
     inventory.apply([roleless, selectorObject("broad", { arn: ROLE })].map(put));
-    t.same([[...inventory.selectors.malformed.keys()], [...inventory.selectors.keys()]], [["roleless"], ["broad"]]);
+    const selectors = inventory.of(SELECTORS);
+    t.same([[...selectors.malformed.keys()], [...selectors.keys()]], [["roleless"], ["broad"]]);
   }
   t.end();
 });

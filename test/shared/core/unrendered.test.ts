@@ -1,6 +1,6 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { test } from "tap";
 import type { CheckInput } from "../../../shared/core/check.ts";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { runChecks } from "../../../shared/core/run.ts";
 import { warnOfPlaceholders } from "../../../shared/core/unrendered.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
@@ -11,7 +11,7 @@ import { SETTINGS_BY_DEFAULT } from "../objects.ts";
 const FIX = "render the manifests first, for example with helm template, kustomize build or envsubst";
 
 function check(object: JsonObject, input: Partial<CheckInput> = {}): readonly string[] {
-  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS);
   const complete: CheckInput = { object, old: null, requester: null, origin: "file", inventory, ...input };
   const { findings } = runChecks(complete, SETTINGS_BY_DEFAULT);
   return findings.filter(({ code }) => /^(ACK-1[0-2]|IRS-0[0-9]|NS-0[3-8]|CM)/.test(code))
@@ -60,7 +60,7 @@ test("quotes only the placeholder of an external ID, because an external ID is c
     apiVersion: "infrastructure.cluster.x-k8s.io/v1beta2", kind: "AWSClusterRoleIdentity", metadata: { name: "a" },
     spec: { externalID: "s3cret ${X}" },
   };
-  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS);
   const input: CheckInput = { object: identity, old: null, requester: null, origin: "file", inventory };
   const messages = runChecks(input, SETTINGS_BY_DEFAULT).findings.map(({ message }) => message);
   t.ok(messages.includes('the external ID is not rendered: it contains the placeholder "${X}"'));

@@ -1,3 +1,4 @@
+import { IDENTITIES } from "../../../shared/capa/identities.ts";
 import { test } from "tap";
 import { type Audit, auditObjects } from "../../../shared/diagnosis/audit.ts";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
@@ -119,8 +120,8 @@ test("reads each identity a bounded number of times for each cluster", (t) => {
   ];
   const inventory = inventoryWith(objects);
   let reads = 0;
-  const get = inventory.identities.get.bind(inventory.identities);
-  Object.assign(inventory.identities, { get: (...args: Parameters<typeof get>) => (reads++, get(...args)) });
+  const get = inventory.of(IDENTITIES).get.bind(inventory.of(IDENTITIES));
+  Object.assign(inventory.of(IDENTITIES), { get: (...args: Parameters<typeof get>) => (reads++, get(...args)) });
   drain(auditObjects({ objects, inventory, origin: "cluster" }, SETTINGS_BY_DEFAULT));
   t.ok(reads < 15 * (identities + clusters), `${reads} reads`);
   t.end();

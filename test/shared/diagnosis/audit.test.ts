@@ -1,5 +1,5 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { EXTERNAL_ID_ANNOTATION, RESOLUTION_KEYS } from "../../../shared/core/annotation-keys.ts";
 import { type Audit, auditObjects } from "../../../shared/diagnosis/audit.ts";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
@@ -267,7 +267,7 @@ test("finds every overlap if the input has more than 2,000 selectors", (t) => {
 
 test("yields the number of audited objects after every 200 objects", (t) => {
   const objects = Array.from({ length: 401 }, (_, i) => bucketObject({ name: `b${i}` }));
-  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS);
   t.same([...auditObjects({ objects, inventory, origin: "file" }, SETTINGS_BY_DEFAULT)], [200, 400]);
   t.end();
 });

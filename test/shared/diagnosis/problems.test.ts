@@ -1,3 +1,4 @@
+import { SECRETS } from "../../../shared/capa/secrets.ts";
 import { test } from "tap";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import { resourceOf } from "../../../shared/core/ack-resource.ts";
@@ -109,14 +110,14 @@ test("reports a Secret that CAPA cannot use on the identity, unless the check is
       + "Write the keys AccessKeyID and SecretAccessKey, and for a session SessionToken, to the Secret.",
   }]);
   t.same(ofCluster(inventory, [], { ...settings, checkSeverities: new Map([["CI-10", "off"]]) }), []);
-  const { revision } = inventory.secrets;
+  const { revision } = inventory.of(SECRETS);
   const repaired = secretMetadata([managedBy("kubectl", ["AccessKeyID", "SecretAccessKey"])]);
   inventory.apply([{ type: "put", object: repaired }]);
   t.same(ofCluster(inventory, [], settings), []);
-  t.not(inventory.secrets.revision, revision, "a change of the keys makes a scan urgent");
+  t.not(inventory.of(SECRETS).revision, revision, "a change of the keys makes a scan urgent");
   inventory.apply([{ type: "remove", group: "", kind: "Secret", namespace: "capa-system", name: "s-creds" }]);
   t.match(ofCluster(inventory, [], settings), [{ note: /s-creds does not exist\. Create the Secret/ }]);
-  inventory.apply([{ type: "unlisted", collection: "secrets", item: "Secrets" }]);
+  inventory.apply([{ type: "unlisted", store: SECRETS, item: "Secrets" }]);
   t.same(ofCluster(inventory, [], settings), [], "Secrets that are not listed are not missing");
   t.end();
 });

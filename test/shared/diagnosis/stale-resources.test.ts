@@ -1,5 +1,7 @@
+import { IDENTITIES } from "../../../shared/capa/identities.ts";
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { test } from "tap";
-import { resourceKey } from "../../../shared/ack/resources.ts";
+import { resourceKey, RESOURCES } from "../../../shared/ack/resources.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain } from "../../../shared/formats/paced.ts";
 import {
@@ -71,13 +73,13 @@ test("pauses regularly, visits each of 5,000 resources once, and stops when the 
 
 test("the key of a resource finds the resource in the inventory", (t) => {
   const { inventory } = scopeOf([bucketObject({ name: "b", uid: "u1", resourceVersion: "7" })]);
-  const [resource] = inventory.resources.all();
+  const [resource] = inventory.of(RESOURCES).all();
   t.match(resource, { uid: "u1", resourceVersion: "7" });
-  if (resource !== undefined) t.equal(inventory.resources.withKey(resourceKey(resource)), resource);
-  t.equal(inventory.resources.withKey("s3.services.k8s.aws/Bucket/team-a/other"), null);
-  const before = inventory.selectors.revision;
+  if (resource !== undefined) t.equal(inventory.of(RESOURCES).withKey(resourceKey(resource)), resource);
+  t.equal(inventory.of(RESOURCES).withKey("s3.services.k8s.aws/Bucket/team-a/other"), null);
+  const before = inventory.of(SELECTORS).revision;
   inventory.apply([put(SELECTOR)]);
-  t.not(inventory.selectors.revision, before);
+  t.not(inventory.of(SELECTORS).revision, before);
   t.end();
 });
 
@@ -124,7 +126,7 @@ test("skips clusters that are deleted or in an unknown namespace, or whose ident
   ]);
   t.same(scan(scope).map(({ resource: { namespace, name } }) => [namespace, name]), [["team-a", "c"]]);
   const item = "AWSClusterRoleIdentity.infrastructure.cluster.x-k8s.io";
-  scope.inventory.apply([{ type: "unlisted", collection: "identities", item }]);
+  scope.inventory.apply([{ type: "unlisted", store: IDENTITIES, item }]);
   t.same(scan(scope), []);
   t.end();
 });

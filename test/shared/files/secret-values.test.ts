@@ -1,9 +1,9 @@
+import { SECRETS } from "../../../shared/capa/secrets.ts";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "tap";
 import { getHeapSnapshot } from "node:v8";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { type ParsedManifests, readManifests } from "../../../shared/files/manifest-reader.ts";
 import { ManifestSource } from "../../../shared/sources/file-source.ts";
 import { withoutQuotedText } from "../../../shared/files/secret-values.ts";
@@ -99,13 +99,13 @@ test("a source of manifests stores no value of a Secret in memory", async (t) =>
     await writeFile(path.join(folder, name), Buffer.concat([Buffer.from(head), planted, Buffer.from("}\n")]));
   };
   await write("secret.yaml", "Secret", "stringData");
-  const source = new ManifestSource([folder], { judge: judgeSelector, runtime: "ack" });
+  const source = new ManifestSource([folder], { runtime: "ack" });
   t.teardown(() => source.stop());
   await source.start();
-  t.equal(source.inventory.secrets.get("ns", "a")?.keys?.[0]?.state, "present");
+  t.equal(source.inventory.of(SECRETS).get("ns", "a")?.keys?.[0]?.state, "present");
   t.equal(await isInHeap(planted), false);
   await write("config.yaml", "ConfigMap", "data");
-  const other = new ManifestSource([folder], { judge: judgeSelector, runtime: "ack" });
+  const other = new ManifestSource([folder], { runtime: "ack" });
   t.teardown(() => other.stop());
   await other.start();
   t.equal(await isInHeap(planted), true, "the snapshot shows the value of a ConfigMap");

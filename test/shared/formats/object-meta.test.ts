@@ -4,7 +4,7 @@ import {
 } from "../../../shared/formats/json.ts";
 import { isSelector } from "../../../shared/core/ack-groups.ts";
 import { apiVersionOf, objectMeta, splitAPIVersion } from "../../../shared/formats/object-meta.ts";
-import { readSelectorSpec } from "../../../shared/ack/iamroleselector.ts";
+import { readSelectorSpec } from "../../../shared/core/iamroleselector.ts";
 import { namespaceObject, selectorObject } from "../objects.ts";
 
 test("splits an apiVersion into group and version, and joins them again", (t) => {

@@ -1,8 +1,8 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import * as fc from "fast-check";
 import { test } from "tap";
 import { isChecked } from "../../../shared/checks/by-kind.ts";
 import { findingLine } from "../../../shared/core/check.ts";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { runChecks } from "../../../shared/core/run.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
@@ -16,7 +16,7 @@ const LABEL = "ack-role-resolver.io/inject";
 
 /** The manifests contain the Namespace ack-system with these labels. */
 function inventoryOf(labels: Readonly<Record<string, string>> = {}): Inventory {
-  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS);
   inventory.apply([put(namespaceObject("ack-system", labels))]);
   return inventory;
 }

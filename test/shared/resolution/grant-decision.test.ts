@@ -1,3 +1,4 @@
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { test } from "tap";
 import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
 import type { Grant } from "../../../shared/core/grant.ts";
@@ -83,11 +84,11 @@ test("if several selectors grant a role, uses the first in name order, and forge
     return grant.verdict === "role" ? grant.grantedBy : null;
   };
   const before = grantedBy();
-  t.equal(before, inventory.selectors.get("b"));
+  t.equal(before, inventory.of(SELECTORS).get("b"));
   inventory.apply([put(ofKind("b"))]);
   t.not(grantedBy(), before, "a new object after the selector is stored again");
   inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "b")]);
-  t.equal(grantedBy(), inventory.selectors.get("c"));
+  t.equal(grantedBy(), inventory.of(SELECTORS).get("c"));
   const corrected = inventoryOf([misspelled]);
   corrected.apply([put(selector("misspelled", B))]);
   t.match(grantText(grantRole(corrected, A, ANYWHERE)), "No selector has this role");

@@ -1,9 +1,10 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import { field, stringAt } from "../../../shared/formats/json.ts";
 import { EXTENDED_NOTICE } from "../../../shared/core/removed-settings.ts";
@@ -29,7 +30,7 @@ test("logs each change of the inventory state once, and includes the fault in th
   const listeners = new Listeners();
   let status: SourceStatus = { loaded: false, lastSyncMs: null, fault: null };
   const source: InventorySource = {
-    inventory: new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector),
+    inventory: new Inventory({ runtime: "ack", origin: "cluster" }, INVENTORY_KINDS),
     get status() {
       return status;
     },
@@ -41,7 +42,7 @@ test("logs each change of the inventory state once, and includes the fault in th
     listeners.notify();
   };
   const { log, lines } = captured();
-  const stop = logInventory(source, log);
+  const stop = logInventory(source, log, () => source.inventory.of(SELECTORS));
   t.same(lines(), [], "no state is known yet");
   setStatus(false, "the API server is unreachable");
   setStatus(false, "the API server is still unreachable");
@@ -62,11 +63,11 @@ test("logs each change of the inventory state once, and includes the fault in th
 
 test("logs the file, line and fault when a file becomes invalid", async (t) => {
   const folder = t.testdir({});
-  const source = new ManifestSource([folder], { judge: judgeSelector, runtime: "ack" });
+  const source = new ManifestSource([folder], { runtime: "ack" });
   await source.start();
   t.teardown(() => source.stop());
   const { log, lines } = captured();
-  t.teardown(logInventory(source, log));
+  t.teardown(logInventory(source, log, () => source.inventory.of(SELECTORS)));
   t.same(lines(), [["info", "inventory loaded", "0/0"]]);
   await writeFile(`${folder}/a.yaml`, "a: [");
   await eventually(source, () => source.status.fault !== null);

@@ -1,3 +1,5 @@
+import { REFERRERS } from "../../../shared/capa/referrers.ts";
+import { IDENTITIES } from "../../../shared/capa/identities.ts";
 import { test } from "tap";
 import { definition, fakeCluster } from "../api/fake-cluster.ts";
 import { eventually } from "./eventually.ts";
@@ -20,10 +22,11 @@ test("loads the identities and their referrers of a cluster that has CAPA, and f
   cluster.objects.set(ROLES, [role]);
   cluster.objects.set(CLUSTERS, [awsCluster]);
   await source.start();
-  const { identities, referrers } = source.inventory;
+  const identities = source.inventory.of(IDENTITIES);
+  const referrers = source.inventory.of(REFERRERS);
   t.match(identities.get(REFERENCE, "ns1"), { name: "r", resourceVersion: "5", allowedNamespaces: { type: "all" } });
   t.equal(referrers.ofIdentity(REFERENCE).size, 1);
-  t.ok(source.inventory.includes("identities") && source.inventory.includes("referrers"));
+  t.ok(source.inventory.includes(IDENTITIES) && source.inventory.includes(REFERRERS));
   await cluster.emit(ROLES, "MODIFIED", {
     metadata: { name: "r", resourceVersion: "7" }, spec: { allowedNamespaces: { list: [] } },
   });
@@ -38,21 +41,21 @@ test("is not loaded until the identities are listed", async (t) => {
   cluster.errors.set(ROLES, { status: 403 });
   const started = source.start();
   started.catch(() => undefined);
-  await eventually(source, () => source.status.fault !== null && source.inventory.includes("referrers"));
+  await eventually(source, () => source.status.fault !== null && source.inventory.includes(REFERRERS));
   t.match(source.status, { loaded: false, fault: /not allowed to list awsclusterroleidentitys/ });
-  t.same([...source.inventory.unlisted("identities")], [`AWSClusterRoleIdentity.${CAPA}`]);
-  t.equal(source.inventory.includes("identities"), false);
+  t.same([...source.inventory.unlisted(IDENTITIES)], [`AWSClusterRoleIdentity.${CAPA}`]);
+  t.equal(source.inventory.includes(IDENTITIES), false);
 });
 
 test("a cluster without CAPA has no identities, and a source without resources does not read them", async (t) => {
   const { source } = await fakeCluster(t, []);
   await source.start();
-  t.equal(source.inventory.includes("identities"), true);
-  t.equal(source.inventory.identities.size, 0);
+  t.equal(source.inventory.includes(IDENTITIES), true);
+  t.equal(source.inventory.of(IDENTITIES).size, 0);
   const { cluster, source: ofGrants } = await fakeCluster(t, DEFINITIONS, { resources: undefined });
   await ofGrants.start();
-  t.equal(ofGrants.inventory.includes("identities"), false);
-  t.equal(ofGrants.inventory.includes("referrers"), false);
+  t.equal(ofGrants.inventory.includes(IDENTITIES), false);
+  t.equal(ofGrants.inventory.includes(REFERRERS), false);
   t.notMatch(cluster.lists.join(" "), CAPA);
 });
 
@@ -60,8 +63,8 @@ test("a source for a sidecar loads the identities, but not the objects that refe
   const { cluster, source } = await fakeCluster(t, DEFINITIONS, { resources: undefined, identities: true });
   cluster.objects.set(ROLES, [role]);
   await source.start();
-  t.match(source.inventory.identities.get(REFERENCE, "ns1"), { name: "r", resourceVersion: "5" });
-  t.equal(source.inventory.includes("identities"), true);
-  t.equal(source.inventory.includes("referrers"), false);
+  t.match(source.inventory.of(IDENTITIES).get(REFERENCE, "ns1"), { name: "r", resourceVersion: "5" });
+  t.equal(source.inventory.includes(IDENTITIES), true);
+  t.equal(source.inventory.includes(REFERRERS), false);
   t.notMatch(cluster.lists.join(" "), CLUSTERS);
 });

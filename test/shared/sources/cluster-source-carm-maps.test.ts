@@ -1,3 +1,4 @@
+import { CARM_MAPS, OTHER_CARM_MAPS } from "../../../shared/carm/map-store.ts";
 import { test } from "tap";
 import type { ClusterSourceOptions } from "../../../shared/sources/cluster-source.ts";
 import { fakeCluster } from "../api/fake-cluster.ts";
@@ -23,14 +24,14 @@ test("lists and watches each CARM map by its name", async (t) => {
     fieldSelector: /^metadata\.name=ack-role-(account|team)-map$/,
     watch: "true",
   });
-  t.equal(source.inventory.includes("config maps"), true, "the inventory includes the state of maps that do not exist");
+  t.equal(source.inventory.includes(CARM_MAPS), true, "the inventory includes the state of maps that do not exist");
   await cluster.emit(MAPS, "ADDED", map("ack-role-team-map", { payments: "arn:aws:iam::111122223333:role/payments" }));
-  await eventually(source, () => source.inventory.carmMaps.data("ack", "ack-role-team-map") !== null);
-  t.same([...(source.inventory.carmMaps.data("ack", "ack-role-team-map") ?? [])], [
+  await eventually(source, () => source.inventory.of(CARM_MAPS).data("ack", "ack-role-team-map") !== null);
+  t.same([...(source.inventory.of(CARM_MAPS).data("ack", "ack-role-team-map") ?? [])], [
     ["payments", "arn:aws:iam::111122223333:role/payments"],
   ]);
   await cluster.emit(MAPS, "DELETED", map("ack-role-team-map", {}));
-  await eventually(source, () => source.inventory.carmMaps.data("ack", "ack-role-team-map") === null);
+  await eventually(source, () => source.inventory.of(CARM_MAPS).data("ack", "ack-role-team-map") === null);
 });
 
 test("the inventory is loaded even if optional CARM maps cannot be listed", async (t) => {
@@ -41,8 +42,8 @@ test("the inventory is loaded even if optional CARM maps cannot be listed", asyn
   await eventually(source, () => fault().includes("team-map") && fault().includes("account-map"));
   t.equal(source.status.loaded, true);
   t.match(fault(), "not allowed to list configmaps named ack-role-account-map in the namespace ack; grant this user ");
-  t.equal(source.inventory.includes("config maps"), false);
-  t.same([...source.inventory.unlisted("config maps")].toSorted(), [
+  t.equal(source.inventory.includes(CARM_MAPS), false);
+  t.same([...source.inventory.unlisted(CARM_MAPS)].toSorted(), [
     "ack/ack-role-account-map",
     "ack/ack-role-team-map",
   ]);
@@ -63,19 +64,19 @@ test("lists the CARM maps of all namespaces by name, and is loaded even if the u
   const stray = { metadata: { name: "ack-role-team-map", namespace: "team-a", resourceVersion: "3" }, data: {} };
   cluster.objects.set(all, [stray]);
   const started = source.start();
-  await eventually(source, () => source.inventory.carmMaps.data("team-a", "ack-role-team-map") !== null);
+  await eventually(source, () => source.inventory.of(CARM_MAPS).data("team-a", "ack-role-team-map") !== null);
   await started;
   await cluster.until(() => cluster.lists.filter((list) => list.startsWith(all)).length === 2);
   t.same(cluster.lists.filter((list) => list.startsWith(all)).toSorted(), [
     `${all}?fieldSelector=metadata.name%3Dack-role-account-map&limit=500`,
     `${all}?fieldSelector=metadata.name%3Dack-role-team-map&limit=500`,
   ]);
-  await eventually(source, () => source.inventory.includes("config maps of other namespaces"));
+  await eventually(source, () => source.inventory.includes(OTHER_CARM_MAPS));
   const without = await fakeCluster(t, [], options);
   without.cluster.errors.set(all, { status: 403 });
   await without.source.start();
   await eventually(without.source, () => without.source.status.fault?.includes("team-map") === true);
   t.match(without.source.status.fault, "named ack-role-team-map in all namespaces; ");
-  t.equal(without.source.inventory.includes("config maps"), true);
-  t.equal(without.source.inventory.includes("config maps of other namespaces"), false);
+  t.equal(without.source.inventory.includes(CARM_MAPS), true);
+  t.equal(without.source.inventory.includes(OTHER_CARM_MAPS), false);
 });

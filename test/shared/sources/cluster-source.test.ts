@@ -1,10 +1,10 @@
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { type Test, test } from "tap";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { ClusterSource } from "../../../shared/sources/cluster-source.ts";
 import { webhookReadiness } from "../../../shared/server/readiness.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { FakeAPIServer, type PendingRequest } from "../api/fake-api-server.ts";
-import { DEFINITIONS, isBackoff, NAMESPACES, SELECTORS } from "../api/fake-cluster.ts";
+import { DEFINITIONS, isBackoff, NAMESPACES_PATH, SELECTORS_PATH } from "../api/fake-cluster.ts";
 import { eventually } from "./eventually.ts";
 
 const metadata = (name: string, more: object = {}): object => (
@@ -28,8 +28,8 @@ const definition = (group: string, kind: string): object => ({
 });
 
 const ITEMS: Readonly<Record<string, readonly object[]>> = {
-  [SELECTORS]: [selector("a")],
-  [NAMESPACES]: [{ metadata: metadata("team-a", { labels: { tier: "gold" } }), status: { phase: "Active" } }],
+  [SELECTORS_PATH]: [selector("a")],
+  [NAMESPACES_PATH]: [{ metadata: metadata("team-a", { labels: { tier: "gold" } }), status: { phase: "Active" } }],
   [DEFINITIONS]: [definition("s3.services.k8s.aws", "Bucket"), definition("example.com", "Other")],
 };
 
@@ -37,7 +37,7 @@ async function clusterSource(t: Test): Promise<{ server: FakeAPIServer; clock: F
   const server = new FakeAPIServer();
   await server.start();
   const clock = new FakeClock();
-  const source = new ClusterSource({ judge: judgeSelector, runtime: "ack", api: server.api, clock, random: () => 0 });
+  const source = new ClusterSource({ runtime: "ack", api: server.api, clock, random: () => 0 });
   t.teardown(async () => {
     await source.stop();
     await server.stop();
@@ -71,7 +71,7 @@ test("the inventory is loaded when every kind is listed", async (t) => {
   const started = source.start();
   const requests = [await server.next(), await server.next(), await server.next()];
   t.same(requests.map(({ path, query }) => `${path} ${query["limit"]}`).toSorted(), [
-    `${NAMESPACES} 500`, `${DEFINITIONS} 50`, `${SELECTORS} 500`,
+    `${NAMESPACES_PATH} 500`, `${DEFINITIONS} 50`, `${SELECTORS_PATH} 500`,
   ]);
   const [last, ...others] = requests;
   for (const request of others) answerList(request);
@@ -81,7 +81,7 @@ test("the inventory is loaded when every kind is listed", async (t) => {
   if (last !== undefined) answerList(last);
   await started;
   t.same(source.status, { loaded: true, lastSyncMs: clock.steady(), fault: null, isStalled: false });
-  t.same([...source.inventory.selectors.keys()], ["a"]);
+  t.same([...source.inventory.of(SELECTORS).keys()], ["a"]);
   t.equal(source.inventory.namespaces.labelsOf("team-a").get("tier"), "gold");
   t.match(source.inventory.kinds.versions("s3.services.k8s.aws", "Bucket"), {
     storage: "v1", served: ["v1", "v1alpha1"],
@@ -95,13 +95,13 @@ test("applies watch events to the inventory and notifies listeners", async (t) =
   const emit = async (path: string, type: string, object: object): Promise<void> => {
     await watches.get(path)?.write(`${JSON.stringify({ type, object })}\n`);
   };
-  await emit(SELECTORS, "ADDED", { ...selector("b"), metadata: metadata("b", { resourceVersion: "11" }) });
-  await eventually(source, () => source.inventory.selectors.has("b"));
-  await emit(NAMESPACES, "DELETED", { metadata: metadata("team-a", { resourceVersion: "12" }) });
+  await emit(SELECTORS_PATH, "ADDED", { ...selector("b"), metadata: metadata("b", { resourceVersion: "11" }) });
+  await eventually(source, () => source.inventory.of(SELECTORS).has("b"));
+  await emit(NAMESPACES_PATH, "DELETED", { metadata: metadata("team-a", { resourceVersion: "12" }) });
   await eventually(source, () => !source.inventory.namespaces.has("team-a"));
   await emit(DEFINITIONS, "DELETED", definition("s3.services.k8s.aws", "Bucket"));
   await eventually(source, () => source.inventory.kinds.versions("s3.services.k8s.aws", "Bucket") === null);
-  t.same([...source.inventory.selectors.keys()].toSorted(), ["a", "b"]);
+  t.same([...source.inventory.of(SELECTORS).keys()].toSorted(), ["a", "b"]);
 });
 
 test("the inventory is as old as its stalest watched kind", async (t) => {
@@ -118,8 +118,8 @@ test("the inventory is as old as its stalest watched kind", async (t) => {
     await watches.get(path)?.write(`${JSON.stringify(bookmark)}\n${JSON.stringify({ type: "ADDED", object })}\n`);
     await eventually(source, isHandled);
   };
-  await emit(SELECTORS, selector("b"), () => inventory.selectors.has("b"));
-  await emit(NAMESPACES, { metadata: metadata("team-b") }, () => inventory.namespaces.has("team-b"));
+  await emit(SELECTORS_PATH, selector("b"), () => inventory.of(SELECTORS).has("b"));
+  await emit(NAMESPACES_PATH, { metadata: metadata("team-b") }, () => inventory.namespaces.has("team-b"));
   t.equal(source.status.lastSyncMs, loadedMs, "the CRDs were last synced at this time");
   const isVPCKnown = (): boolean => inventory.kinds.versions("ec2.services.k8s.aws", "VPC") !== null;
   await emit(DEFINITIONS, definition("ec2.services.k8s.aws", "VPC"), isVPCKnown);
@@ -146,7 +146,7 @@ test("the inventory is not loaded if the cluster has no IAMRoleSelector CRD", as
   const starting = source.start().then(() => (started = true));
   const requests = [await server.next(), await server.next(), await server.next()];
   for (const request of requests) {
-    if (request.path === SELECTORS) request.answer(404, "404 page not found");
+    if (request.path === SELECTORS_PATH) request.answer(404, "404 page not found");
     else answerList(request);
   }
   await eventually(source, () => source.status.fault !== null);
@@ -156,7 +156,7 @@ test("the inventory is not loaded if the cluster has no IAMRoleSelector CRD", as
     loaded: false,
     isStalled: false,
     lastSyncMs: null,
-    fault: `the API server does not know the kind IAMRoleSelector (404 on ${SELECTORS}); install its `
+    fault: `the API server does not know the kind IAMRoleSelector (404 on ${SELECTORS_PATH}); install its `
       + "CustomResourceDefinition; the chart of each ACK controller contains the definition of IAMRoleSelector",
   });
   t.equal(started, false);
@@ -188,10 +188,10 @@ test("does not change the inventory during a fault, and notifies listeners once"
   const watches = await load(server, source);
   let notifications = 0;
   source.onChange(() => notifications++);
-  watches.get(SELECTORS)?.reset();
+  watches.get(SELECTORS_PATH)?.reset();
   await eventually(source, () => source.status.fault !== null);
   t.match(source.status, { loaded: true, fault: /^cannot list or watch iamroleselectors\.services\.k8s\.aws: / });
-  t.same([...source.inventory.selectors.keys()], ["a"]);
+  t.same([...source.inventory.of(SELECTORS).keys()], ["a"]);
   t.equal(notifications, 1);
 });
 
@@ -201,7 +201,7 @@ test("drops a namespace that exceeds a limit if the source loads no resources", 
   t.equal(source.inventory.namespaces.has("team-a"), true);
   const labels = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`l${i}`, ""]));
   const object = { metadata: metadata("team-a", { labels, resourceVersion: "11" }), status: { phase: "Active" } };
-  await watches.get(NAMESPACES)?.write(`${JSON.stringify({ type: "MODIFIED", object })}\n`);
+  await watches.get(NAMESPACES_PATH)?.write(`${JSON.stringify({ type: "MODIFIED", object })}\n`);
   await eventually(source, () => source.inventory.namespaces.isOversized("team-a"));
   t.equal(source.inventory.namespaces.has("team-a"), false);
 });

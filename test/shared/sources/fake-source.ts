@@ -1,4 +1,4 @@
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { ManifestSource } from "../../../shared/sources/file-source.ts";
 import { FakeClock } from "../fake-clock.ts";
 
@@ -10,7 +10,7 @@ export const selector = (name: string, namespace = "team-a"): string =>
     spec: { arn: `arn:aws:iam::111111111111:role/${name}`, namespaceSelector: { names: [namespace] } },
   });
 
-export const names = (source: ManifestSource): string[] => [...source.inventory.selectors.keys()].toSorted();
+export const names = (source: ManifestSource): string[] => [...source.inventory.of(SELECTORS).keys()].toSorted();
 
 interface FakeSource {
   readonly source: ManifestSource;
@@ -34,7 +34,7 @@ export function fakeSource(paths: readonly string[]): FakeSource {
     return () => void stopped++;
   };
   const sendEvent = (): void => listeners.forEach((listener) => listener());
-  const source = new ManifestSource(paths, { judge: judgeSelector, runtime: "ack", clock, watch });
+  const source = new ManifestSource(paths, { runtime: "ack", clock, watch });
   return { source, clock, sendEvent, watched, stopped: () => stopped };
 }
 

@@ -1,7 +1,7 @@
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { watch } from "node:fs";
 import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { ManifestSource, watchPath } from "../../../shared/sources/file-source.ts";
 import { eventually } from "./eventually.ts";
 import { fakeSource, names, reload, selector } from "./fake-source.ts";
@@ -15,7 +15,7 @@ function notified(source: ManifestSource): Promise<void> {
 test("loads a folder, and applies its changes until the source is stopped", async (t) => {
   const namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a, labels: {tier: gold}}";
   const folder = t.testdir({ "a.yaml": selector("a"), "ns.yaml": namespace });
-  const source = new ManifestSource([folder], { judge: judgeSelector, runtime: "ack" });
+  const source = new ManifestSource([folder], { runtime: "ack" });
   t.same(source.status, { loaded: false, lastSyncMs: null, fault: null });
   await source.start();
   t.match(source.status, { loaded: true, lastSyncMs: Number, fault: null });
@@ -41,7 +41,7 @@ test("loads a folder, and applies its changes until the source is stopped", asyn
 
 test("detects that a rename replaced a file", async (t) => {
   const folder = t.testdir({ "a.yaml": selector("a") });
-  const source = new ManifestSource([`${folder}/a.yaml`], { judge: judgeSelector, runtime: "ack" });
+  const source = new ManifestSource([`${folder}/a.yaml`], { runtime: "ack" });
   await source.start();
   await writeFile(`${folder}/new`, selector("b"));
   await rename(`${folder}/new`, `${folder}/a.yaml`);
@@ -202,10 +202,10 @@ test("replaces the inventory as a whole, so that no request sees a part of a cha
 
   await writeFile(`${folder}/a.yaml`, `${selector("b")}\n---\n${selector("a", "team-b")}`);
   await reload(fake);
-  t.same(before.selectors.get("a")?.namespaces, new Set(["team-a"]));
-  t.same(before.selectors.get("b")?.namespaces, new Set(["team-b"]));
-  t.same(source.inventory.selectors.get("a")?.namespaces, new Set(["team-b"]));
-  t.same(source.inventory.selectors.get("b")?.namespaces, new Set(["team-a"]));
+  t.same(before.of(SELECTORS).get("a")?.namespaces, new Set(["team-a"]));
+  t.same(before.of(SELECTORS).get("b")?.namespaces, new Set(["team-b"]));
+  t.same(source.inventory.of(SELECTORS).get("a")?.namespaces, new Set(["team-b"]));
+  t.same(source.inventory.of(SELECTORS).get("b")?.namespaces, new Set(["team-a"]));
   await source.stop();
 });
 

@@ -1,5 +1,5 @@
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { objectReference } from "../../../shared/formats/object-meta.ts";
 import { readManifestPaths } from "../../../shared/files/files.ts";
 import { ManifestSource } from "../../../shared/sources/file-source.ts";
@@ -39,8 +39,8 @@ test("does not generate a name for other kinds, or for a selector without genera
 test("adds each selector to the inventory under its generated name", async (t) => {
   const text = documents(selector({ generateName: "team-" }), selector({ generateName: "team-" }, "b"));
   const folder = t.testdir({ "a.yaml": text });
-  const source = new ManifestSource([folder], { judge: judgeSelector, runtime: "ack" });
+  const source = new ManifestSource([folder], { runtime: "ack" });
   await source.start();
   t.teardown(() => source.stop());
-  t.same([...source.inventory.selectors.keys()], ["team-00001", "team-00002"]);
+  t.same([...source.inventory.of(SELECTORS).keys()], ["team-00001", "team-00002"]);
 });

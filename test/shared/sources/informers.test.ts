@@ -1,6 +1,9 @@
+import { NAMESPACES } from "../../../shared/core/namespaces.ts";
+import { CARM_MAPS } from "../../../shared/carm/map-store.ts";
+import { RESOURCES } from "../../../shared/ack/resources.ts";
 import { test } from "tap";
 import {
-  BUCKETS, definition, DEFINITIONS, fakeCluster, isBackoff, NAMESPACES, resource, SELECTORS,
+  BUCKETS, definition, DEFINITIONS, fakeCluster, isBackoff, NAMESPACES_PATH, resource, SELECTORS_PATH,
 } from "../api/fake-cluster.ts";
 import { eventually } from "./eventually.ts";
 
@@ -20,16 +23,16 @@ test("the inventory is loaded when every installed ACK kind is listed", async (t
   cluster.objects.set(BUCKETS, [resource("b", { status: { ackResourceMetadata: status } })]);
   cluster.blocked.set(BUCKETS, []);
   const started = source.start();
-  const others = [SELECTORS, NAMESPACES, DEFINITIONS, QUEUES];
+  const others = [SELECTORS_PATH, NAMESPACES_PATH, DEFINITIONS, QUEUES];
   await cluster.until(() => others.every((path) => cluster.watches.has(path)));
   await cluster.until(() => cluster.blocked.get(BUCKETS)?.length === 1);
   t.match(source.status, { loaded: false, lastSyncMs: null, fault: null });
-  t.same([...source.inventory.unlisted("resources")], [`Bucket.${S3}`]);
+  t.same([...source.inventory.unlisted(RESOURCES)], [`Bucket.${S3}`]);
   cluster.release(BUCKETS);
   await started;
   t.match(source.status, { loaded: true, fault: null });
-  t.same([...source.inventory.unlisted("resources")], []);
-  t.match([...source.inventory.resources.all()], [
+  t.same([...source.inventory.unlisted(RESOURCES)], []);
+  t.match([...source.inventory.of(RESOURCES).all()], [
     { group: S3, version: "v1alpha1", kind: "Bucket", namespace: "team-a", name: "b", status },
   ]);
   const resourceLists = cluster.lists.filter((list) => !/iamroleselectors|namespaces|customresource/.test(list));
@@ -44,13 +47,13 @@ test("the inventory stays loaded while an added kind is unlisted", async (t) => 
   await cluster.emit(DEFINITIONS, "ADDED", QUEUE);
   await cluster.until(() => cluster.blocked.get(QUEUES)?.length === 1);
   t.match(source.status, { loaded: true, fault: null });
-  t.same([...source.inventory.unlisted("resources")], [`Queue.${SQS}`]);
-  t.equal(source.inventory.includes("resources"), true, "the other kinds are still listed");
+  t.same([...source.inventory.unlisted(RESOURCES)], [`Queue.${SQS}`]);
+  t.equal(source.inventory.includes(RESOURCES), true, "the other kinds are still listed");
   cluster.release(QUEUES);
-  await eventually(source, () => source.inventory.resources.size === 1);
-  t.same([...source.inventory.unlisted("resources")], []);
+  await eventually(source, () => source.inventory.of(RESOURCES).size === 1);
+  t.same([...source.inventory.unlisted(RESOURCES)], []);
   await cluster.emit(QUEUES, "DELETED", resource("q"));
-  await eventually(source, () => source.inventory.resources.size === 0);
+  await eventually(source, () => source.inventory.of(RESOURCES).size === 0);
   t.same(source.inventory.kinds.groups, new Set([S3, SQS]));
 });
 
@@ -73,13 +76,13 @@ test("removes the objects of a kind when its CustomResourceDefinition is deleted
   await source.start();
   await cluster.until(() => cluster.watches.has(BUCKETS));
   await cluster.emit(DEFINITIONS, "DELETED", BUCKET);
-  await eventually(source, () => source.inventory.resources.size === 1);
-  t.match([...source.inventory.resources.all()], [{ kind: "Queue" }]);
+  await eventually(source, () => source.inventory.of(RESOURCES).size === 1);
+  t.match([...source.inventory.of(RESOURCES).all()], [{ kind: "Queue" }]);
   await cluster.watches.get(BUCKETS)?.closed;
   t.match(source.status, { loaded: true, fault: null });
 
   await cluster.emit(DEFINITIONS, "ADDED", BUCKET);
-  await eventually(source, () => source.inventory.resources.size === 3);
+  await eventually(source, () => source.inventory.of(RESOURCES).size === 3);
   t.equal(cluster.lists.filter((list) => list.startsWith(BUCKETS)).length, 2, "the kind is listed again");
 });
 
@@ -90,7 +93,7 @@ test("the inventory is loaded when the last unlisted kind is removed", async (t)
   await cluster.until(() => cluster.blocked.get(BUCKETS)?.length === 1);
   await cluster.emit(DEFINITIONS, "DELETED", BUCKET);
   await started;
-  t.same([...source.inventory.unlisted("resources")], []);
+  t.same([...source.inventory.unlisted(RESOURCES)], []);
 });
 
 test("lists objects in the storage version, and lists them again when the storage version changes", async (t) => {
@@ -99,14 +102,14 @@ test("lists objects in the storage version, and lists them again when the storag
   cluster.objects.set(BUCKETS, [resource("a"), resource("b")]);
   cluster.objects.set(next, [resource("b")]);
   await source.start();
-  t.same([...source.inventory.resources.all()].map(({ version }) => version), ["v1alpha1", "v1alpha1"]);
+  t.same([...source.inventory.of(RESOURCES).all()].map(({ version }) => version), ["v1alpha1", "v1alpha1"]);
   cluster.blocked.set(next, []);
   await cluster.emit(DEFINITIONS, "MODIFIED", definition(S3, "Bucket", { versions: ["v1", "v1alpha1"] }));
   await cluster.until(() => cluster.blocked.get(next)?.length === 1);
-  t.same([...source.inventory.unlisted("resources")], [`Bucket.${S3}`]);
+  t.same([...source.inventory.unlisted(RESOURCES)], [`Bucket.${S3}`]);
   cluster.release(next);
-  await eventually(source, () => source.inventory.resources.size === 1);
-  t.match([...source.inventory.resources.all()], [{ version: "v1", name: "b" }]);
+  await eventually(source, () => source.inventory.of(RESOURCES).size === 1);
+  t.match([...source.inventory.of(RESOURCES).all()], [{ version: "v1", name: "b" }]);
   await cluster.watches.get(BUCKETS)?.closed;
   const listed = cluster.lists.length;
   await cluster.emit(DEFINITIONS, "MODIFIED", definition(S3, "Bucket", { versions: ["v1"] }));
@@ -151,7 +154,7 @@ test("the inventory is loaded even if a kind of an unknown group cannot be liste
   t.match(source.status, { loaded: true, lastSyncMs: cluster.clock.steady() });
   t.match(source.status.fault, /not allowed to list things\.new\.services\.k8s\.aws /);
   t.match(source.status.fault, '"ack-role-resolver manifests rbac --extra-groups new.services.k8s.aws"');
-  t.same([...source.inventory.unlisted("resources")], ["Thing.new.services.k8s.aws"]);
+  t.same([...source.inventory.unlisted(RESOURCES)], ["Thing.new.services.k8s.aws"]);
 });
 
 test("the inventory is not loaded while a kind of a group in --extra-groups cannot be listed", async (t) => {
@@ -166,7 +169,7 @@ test("lists 1,200 objects in three pages", async (t) => {
   const { cluster, source } = await fakeCluster(t, [BUCKET]);
   cluster.objects.set(BUCKETS, Array.from({ length: 1_200 }, (_, i) => resource(`b-${i}`)));
   await source.start();
-  t.equal(source.inventory.resources.size, 1_200);
+  t.equal(source.inventory.of(RESOURCES).size, 1_200);
   t.same(cluster.lists.filter((list) => list.startsWith(BUCKETS)), [
     `${BUCKETS}?limit=500`, `${BUCKETS}?limit=500&continue=500`, `${BUCKETS}?limit=500&continue=1000`,
   ]);
@@ -187,7 +190,7 @@ test("lists at most two resource kinds at a time", async (t) => {
   t.same(waiting(), paths.slice(1, 3), "the source lists the next kind");
   for (const path of paths) cluster.release(path);
   await started;
-  t.same([...source.inventory.unlisted("resources")], []);
+  t.same([...source.inventory.unlisted(RESOURCES)], []);
 });
 
 test("retries a 429 response after its Retry-After, and reports a fault at the fourth 429 response", async (t) => {
@@ -217,9 +220,9 @@ test("lists only selectors, namespaces and CRDs if the resources option is not s
   await source.start();
   await cluster.until(() => cluster.watches.size === 3);
   t.same(cluster.lists.length, 3);
-  t.equal(source.inventory.includes("resources"), false);
-  t.equal(source.inventory.includes("config maps"), false);
-  t.equal(source.inventory.includes("namespaces"), true);
+  t.equal(source.inventory.includes(RESOURCES), false);
+  t.equal(source.inventory.includes(CARM_MAPS), false);
+  t.equal(source.inventory.includes(NAMESPACES), true);
   t.match(source.inventory.kinds.versions(S3, "Bucket"), { storage: "v1alpha1", served: ["v1alpha1"] });
 });
 
@@ -232,5 +235,5 @@ test("lists FieldExports only for an observer, and does not require them", async
   cluster.objects.set(path, [resource("e")]);
   await source.start();
   await cluster.until(() => seen.includes("FieldExport"));
-  t.equal(source.inventory.resources.size, 0);
+  t.equal(source.inventory.of(RESOURCES).size, 0);
 });

@@ -1,3 +1,4 @@
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { rename, rm, symlink, writeFile } from "node:fs/promises";
 import { test } from "tap";
 import { fakeSource, names, reload, selector } from "./fake-source.ts";
@@ -22,7 +23,7 @@ test("uses the last valid objects of an invalid file, and applies changes of all
   await writeFile(`${folder}/values.yaml`, broken);
   await reload(fake);
   t.same(names(source), ["a", "a2", "c", "new"]);
-  t.same(source.inventory.selectors.get("c")?.namespaces, new Set(["other"]));
+  t.same(source.inventory.of(SELECTORS).get("c")?.namespaces, new Set(["other"]));
   t.match(source.status, { loaded: true, lastSyncMs: before, fault: /a\.yaml:1: .*\n.*never-valid\.yaml:1: / });
 
   let notifications = 0;
@@ -101,7 +102,7 @@ test("removes an object that two files define differently, and no other object",
   await rm(`${folder}/b.yaml`);
   await reload(fake);
   t.same(names(source), ["a", "b"], "b has one definition again");
-  t.same(source.inventory.selectors.get("b")?.namespaces, new Set(["other"]));
+  t.same(source.inventory.of(SELECTORS).get("b")?.namespaces, new Set(["other"]));
   t.notOk(source.inventory.namespaces.has("team-a"), "the namespace has two definitions");
   t.same(source.manifests.length, 2);
 

@@ -1,11 +1,11 @@
+import { RESOURCES } from "../../../shared/ack/resources.ts";
 import { type Test, test } from "tap";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { stringAt } from "../../../shared/formats/json.ts";
 import {
   loadCluster, type LoadedCluster, type LoadOptions, type LoadProgress,
 } from "../../../shared/sources/load-cluster.ts";
 import {
-  BUCKETS, definition, DEFINITIONS, FakeCluster, isBackoff, NAMESPACES, resource, SELECTORS,
+  BUCKETS, definition, DEFINITIONS, FakeCluster, isBackoff, NAMESPACES_PATH, resource, SELECTORS_PATH,
 } from "../api/fake-cluster.ts";
 
 const S3 = "s3.services.k8s.aws";
@@ -18,11 +18,10 @@ async function load(
   await cluster.start();
   t.teardown(() => cluster.server.stop());
   cluster.objects.set(DEFINITIONS, [definition(S3, "Bucket")]);
-  cluster.objects.set(NAMESPACES, [TEAM_A]);
+  cluster.objects.set(NAMESPACES_PATH, [TEAM_A]);
   cluster.objects.set(BUCKETS, Array.from({ length: 600 }, (_, i) => resource(`b-${i}`)));
   prepare(cluster);
   const loading = loadCluster({
-    judge: judgeSelector,
     runtime: "ack", api: cluster.server.api, clock: cluster.clock, resources: { extraGroups: [] }, ...options,
   });
   return { cluster, loading };
@@ -35,7 +34,7 @@ test("lists each kind of a cluster once, and returns the collected objects", asy
     onProgress: (progress) => reported.push(progress),
   });
   const { inventory, objects } = await loading;
-  t.equal(inventory.resources.size, 600);
+  t.equal(inventory.of(RESOURCES).size, 600);
   t.same(objects, [{ apiVersion: "v1", kind: "Namespace", ...TEAM_A }], "collected objects are complete");
   t.same(reported.at(-1), { kinds: 4, listed: 4, objects: 602 });
   t.ok(reported.some(({ listed, objects: read }) => listed < 4 && read > 500), "progress is reported");
@@ -45,7 +44,7 @@ test("lists each kind of a cluster once, and returns the collected objects", asy
 test("reports every kind that cannot be listed, and does not retry the lists", async (t) => {
   const { cluster, loading } = await load(t, ({ errors }) => {
     errors.set(BUCKETS, { status: 403 });
-    errors.set(SELECTORS, { status: 404 });
+    errors.set(SELECTORS_PATH, { status: 404 });
   });
   await t.rejects(loading, {
     code: "ERR_CLUSTER_UNREADABLE",
@@ -59,7 +58,7 @@ test("retries a list after a 429 response", async (t) => {
   const delayMs = await cluster.clock.scheduled(isBackoff);
   cluster.errors.clear();
   cluster.clock.advance(delayMs);
-  t.equal((await loading).inventory.resources.size, 600);
+  t.equal((await loading).inventory.of(RESOURCES).size, 600);
 });
 
 test("marks a kind of an unknown group as unlisted if the user is not allowed to list the kind", async (t) => {
@@ -68,6 +67,6 @@ test("marks a kind of an unknown group as unlisted if the user is not allowed to
     errors.set("/apis/new.services.k8s.aws/v1alpha1/things", { status: 403 });
   });
   const { inventory } = await loading;
-  t.equal(inventory.resources.size, 600);
-  t.same([...inventory.unlisted("resources")], ["Thing.new.services.k8s.aws"]);
+  t.equal(inventory.of(RESOURCES).size, 600);
+  t.same([...inventory.unlisted(RESOURCES)], ["Thing.new.services.k8s.aws"]);
 });

@@ -1,6 +1,6 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { type Test, test } from "tap";
 import type { BaseCredentials } from "../../../cli/local/sts-emulator/principals.ts";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import { stringAt } from "../../../shared/formats/json.ts";
 import {
@@ -72,7 +72,7 @@ class Planted {
   static async start(t: Test): Promise<Planted> {
     const planted = new Planted();
     const { clock, server: { api } } = planted;
-    const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
+    const inventory = new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS);
     inventory.apply(OBJECTS.map(put));
     const settings = { group: [INFRASTRUCTURE], identitySecretNamespace: SECRET_NAMESPACE };
     // The base identity is not refreshed during the test, so that the Secret signs all other GetCallerIdentity calls.

@@ -117,7 +117,7 @@ export class IdentitySetup {
       tokens: isOffline ? null : tokens,
       onRefused: (refused) => void this.refused.push(refused),
       onAssumed: ({ name }) => void this.assumed.push(name),
-      isCurrent: (identity) => isCurrentIdentity({ identities: { get: () => current(identity) } }, identity),
+      isCurrent: (identity) => isCurrentIdentity({ get: () => current(identity) }, identity),
     });
   }
 

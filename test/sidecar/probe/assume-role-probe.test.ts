@@ -1,6 +1,7 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { Registry } from "prom-client";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { ResolverError } from "../../../shared/formats/errors.ts";
 import type { Grant, RoleGrant } from "../../../shared/core/grant.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
@@ -32,7 +33,7 @@ const selector = (name: string, role = name): JsonObject =>
 
 class Subject {
   readonly clock = new FakeClock();
-  readonly inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
+  readonly inventory = new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS);
   readonly probed: string[] = [];
   /** How often all selectors were read. */
   reads = 0;
@@ -58,7 +59,7 @@ class Subject {
       probed: [probedSelectors({
         selectors: () => {
           this.reads += 1;
-          return this.inventory.selectors.values();
+          return this.inventory.of(SELECTORS).values();
         },
         grantOf: (name) => this.#grantOf(name),
         assume: (grant) => this.#assume(grant),
@@ -84,7 +85,7 @@ class Subject {
   }
 
   #grantOf(name: string): Grant {
-    const found = this.inventory.selectors.get(name);
+    const found = this.inventory.of(SELECTORS).get(name);
     if (found === undefined || this.ungranted.has(name))
       return { verdict: "denied", code: "ERR_SELECTOR_UNKNOWN", message: "", selectors: [] };
     return { verdict: "role", roleARN: found.roleARN, selectors: [name], extras: EXTRAS, grantedBy: found };

@@ -1,3 +1,4 @@
+import { IDENTITIES } from "../../../shared/capa/identities.ts";
 import { Registry } from "prom-client";
 import { test } from "tap";
 import { ResolverError } from "../../../shared/formats/errors.ts";
@@ -42,7 +43,8 @@ class Subject {
   constructor(objects: readonly JsonObject[]) {
     this.inventory = inventoryWith([namespaceObject("team-a"), controllerIdentity(), ...objects]);
     const { inventory, clock } = this;
-    this.refused = new RefusedIdentities({ clock, isCurrent: (one) => isCurrentIdentity(inventory, one) });
+    const identities = inventory.of(IDENTITIES);
+    this.refused = new RefusedIdentities({ clock, isCurrent: (one) => isCurrentIdentity(identities, one) });
     this.probe = new AssumeRoleProbe({
       source: {
         status: { loaded: true, lastSyncMs: 0, fault: null },

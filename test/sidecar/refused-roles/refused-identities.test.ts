@@ -1,3 +1,4 @@
+import { IDENTITIES } from "../../../shared/capa/identities.ts";
 import { test } from "tap";
 import type { Identity } from "../../../shared/capa/identity.ts";
 import { isCurrentIdentity } from "../../../sidecar/identities/sessions.ts";
@@ -12,11 +13,12 @@ test("counts refused identities until their role is assumed, or they change, or 
   const clock = new FakeClock();
   const inventory = inventoryWith(["a", "b", "c"].map((name) => roleIdentity(name)));
   const roleOf = (name: string): Identity & { kind: "AWSClusterRoleIdentity" } => {
-    const found = inventory.identities.get({ kind: "AWSClusterRoleIdentity", name }, "");
+    const found = inventory.of(IDENTITIES).get({ kind: "AWSClusterRoleIdentity", name }, "");
     if (found?.kind !== "AWSClusterRoleIdentity") throw new Error(name);
     return found;
   };
-  const refused = new RefusedIdentities({ clock, isCurrent: (one) => isCurrentIdentity(inventory, one) });
+  const identities = inventory.of(IDENTITIES);
+  const refused = new RefusedIdentities({ clock, isCurrent: (one) => isCurrentIdentity(identities, one) });
   for (const name of ["a", "b", "c", "a"]) refused.add(roleOf(name));
   t.equal(refused.size, 3, "a repeated rejection counts once");
   t.ok(refused.has(roleOf("a")));
@@ -33,7 +35,7 @@ test("counts refused identities until their role is assumed, or they change, or 
 test("counts at most 10,000 identities", (t) => {
   const refused = new RefusedIdentities({ clock: new FakeClock(), isCurrent: () => true });
   for (let i = 0; i <= 10_000; i += 1) {
-    const [identity] = inventoryWith([roleIdentity(`r${i}`)]).identities.all();
+    const [identity] = inventoryWith([roleIdentity(`r${i}`)]).of(IDENTITIES).all();
     if (identity?.kind === "AWSClusterRoleIdentity") refused.add(identity);
   }
   t.equal(refused.size, 10_000);

@@ -1,3 +1,4 @@
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { test } from "tap";
 import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { bucketObject, kindObject, put, ROLE, selectorObject } from "../../shared/objects.ts";
@@ -98,7 +99,7 @@ test("an Event contains no external ID", async (t) => {
       ? { do: "reject", code: "AccessDenied", status: 403, message: `external ID ${SECRET} does not match` }
       : null
   ));
-  const [selector] = source.inventory.selectors.values();
+  const [selector] = source.inventory.of(SELECTORS).values();
   source.inventory.apply([put({
     apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector",
     metadata: { name: "team-a", annotations: { "ack-role-resolver.io/external-id": SECRET } },

@@ -1,3 +1,5 @@
+import { REFERRERS } from "../../../shared/capa/referrers.ts";
+import { IDENTITIES } from "../../../shared/capa/identities.ts";
 import { type Test, test } from "tap";
 import { field, type JsonObject } from "../../../shared/formats/json.ts";
 import { clusterObject, controllerIdentity, INFRASTRUCTURE, roleIdentity } from "../../shared/capa-objects.ts";
@@ -98,7 +100,7 @@ test("without namespaces, creates nothing while a cluster uses the identity", as
 
 test("without namespaces, also waits for the list of clusters, and for those of roles over the identity", async (t) => {
   const subject = new Subject(t, []);
-  const unlisted = { collection: "referrers", item: `AWSCluster.${INFRASTRUCTURE}` } as const;
+  const unlisted = { store: REFERRERS, item: `AWSCluster.${INFRASTRUCTURE}` };
   subject.first.source.inventory.apply([{ type: "unlisted", ...unlisted }]);
   subject.install(roleIdentity("r", "controller"));
   await subject.pass(MINUTE);
@@ -146,12 +148,12 @@ test("waits for the kind, for its list, and until the API server serves it", asy
   await subject.pass(MINUTE);
   t.equal(subject.posts, 0, "the kind is not installed");
   const item = `${KIND}.${INFRASTRUCTURE}`;
-  subject.first.source.inventory.apply([{ type: "unlisted", collection: "identities", item }]);
+  subject.first.source.inventory.apply([{ type: "unlisted", store: IDENTITIES, item }]);
   subject.install();
   await subject.pass(MINUTE);
   t.equal(subject.posts, 0, "the identities are not listed");
   subject.api.rejected.set(`POST ${PATH}`, 404);
-  subject.first.source.inventory.apply([{ type: "listed", collection: "identities", item }]);
+  subject.first.source.inventory.apply([{ type: "listed", store: IDENTITIES, item }]);
   await subject.pass(10 * SECOND);
   t.equal(subject.posts, 2);
   t.notOk(subject.first.lines.some((line) => line.includes("cannot be created")));

@@ -1,7 +1,7 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { Registry } from "prom-client";
 import type { Test } from "tap";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import type { KubernetesAPI } from "../../../shared/api/api.ts";
@@ -26,7 +26,7 @@ const PREFIX = "ack-role-resolver.io/";
 
 /** An inventory that contains the buckets of the fake API server after `watch`. */
 class FakeSource implements InventorySource {
-  readonly inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
+  readonly inventory = new Inventory({ runtime: "ack", origin: "cluster" }, INVENTORY_KINDS);
   readonly #listeners = new Listeners();
   readonly #clock: FakeClock;
   /** The number of changes of the API server that the watch has delivered. */

@@ -1,5 +1,6 @@
+import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
+import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import { scanResources } from "../../../shared/diagnosis/stale-resources.ts";
 import { TurnQueue } from "../../../shared/sources/slices.ts";
@@ -30,13 +31,13 @@ function scannerOf(stepMs: number): {
   readonly scan: (visit: () => boolean) => Promise<boolean>;
   readonly advance: (ms: number) => void;
 } {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, INVENTORY_KINDS);
   inventory.apply([namespaceObject("team-a"), SELECTOR].map(put));
   let nowMs = 0;
   const steady = (): number => (nowMs += stepMs);
   const turns = new RecordingTurns(() => nowMs);
   const scope = { inventory, settings: SETTINGS_BY_DEFAULT };
-  const scanner = new Scanner({ clock: { steady }, revision: () => inventory.selectors.revision, turns });
+  const scanner = new Scanner({ clock: { steady }, revision: () => inventory.of(SELECTORS).revision, turns });
   const scan = (visit: () => boolean): Promise<boolean> => scanner.scan(scanResources(scope, visit));
   return { scanner, scan, inventory, turns, advance: (ms) => void (nowMs += ms) };
 }

@@ -1,3 +1,4 @@
+import { IDENTITIES } from "../../../shared/capa/identities.ts";
 import { test } from "tap";
 import { RESOLUTION_KEYS } from "../../../shared/core/annotation-keys.ts";
 import { REFERRER_KINDS } from "../../../shared/core/capa-kinds.ts";
@@ -118,7 +119,7 @@ test("removes the annotations if the namespace or the identities are unknown", a
   t.match(unknown.json, { response: { warnings: [/^ERR_NAMESPACE_UNKNOWN not annotated: /] } });
   source.put(namespaceObject("ns1"));
   const item = "AWSClusterRoleIdentity.infrastructure.cluster.x-k8s.io";
-  source.inventory.apply([{ type: "unlisted", collection: "identities", item }]);
+  source.inventory.apply([{ type: "unlisted", store: IDENTITIES, item }]);
   const unlisted = await webhook.post(PATH, forged);
   t.equal(patchOf(unlisted.json)?.length, 5);
   t.match(objectAt(unlisted.json, "response"), {

@@ -1,10 +1,10 @@
+import { resolve } from "../../../../shared/core/resolve.ts";
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
 import { queryOf } from "../../../../shared/core/ack-resource.ts";
 import type { JsonObject } from "../../../../shared/formats/json.ts";
 import { objectReference } from "../../../../shared/formats/object-meta.ts";
-import { resolve } from "../../../../shared/ack/resolve.ts";
 import type { RoleMap } from "../../../../shared/diagnosis/role-map/role-map.ts";
 import { choice, labels, NAMESPACES, resource, SELECTOR_NAMES, spec } from "../../arbitraries.ts";
 import { inventoryWith, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";

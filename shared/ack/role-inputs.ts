@@ -1,10 +1,10 @@
-import type { ACKResource } from "./ack-resource.ts";
-import { USE_SELECTOR_ANNOTATION } from "./annotation-keys.ts";
-import type { DecisionSettings } from "./context.ts";
+import type { ACKResource } from "../core/ack-resource.ts";
+import { USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
+import type { DecisionSettings } from "../core/context.ts";
 import { annotationPath, type FieldPath } from "../formats/json.ts";
 import type { Labels } from "../formats/label-selector.ts";
-import { type Choice, choiceOf } from "../ack/selection.ts";
-import type { CheckContext, Fault, QuickCheck } from "./check.ts";
+import { type Choice, choiceOf } from "./selection.ts";
+import type { CheckContext, Fault, QuickCheck } from "../core/check.ts";
 
 // The fields of a resource and of its namespace that determine its role: the labels and the annotation `use-selector`.
 

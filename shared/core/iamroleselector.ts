@@ -1,4 +1,4 @@
-import { type KnownFields, objectFields } from "../core/shape.ts";
+import { type KnownFields, objectFields } from "./shape.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
 import { type LabelSelectorSpec, readLabelSelector, stringList } from "../formats/label-selector.ts";
 import { SELECTOR_SPEC_SCHEMA } from "./selector-schema.ts";

@@ -1,90 +1,10 @@
-import { ReversibleMap } from "./set-index.ts";
-import { field, type JsonObject, stringAt, stringMap } from "../formats/json.ts";
-import { namespaceOrDefault, type ObjectID, objectReference } from "../formats/object-meta.ts";
-import { readSecretMetadata, type SecretMetadata } from "../capa/identity-secret.ts";
 import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "./ack-groups.ts";
-import { type KnownFields, objectFields } from "./shape.ts";
-import { TypeIndex } from "./type-index.ts";
 import type { TypeEntry } from "./resource-types.ts";
-
-type SecretName = Pick<ObjectID, "namespace" | "name">;
-
-/** The metadata of the Secrets of an inventory. Stores no value of a Secret. */
-export class SecretStore {
-  readonly #byNamespace = new Map<string, Map<string, SecretMetadata>>();
-  #revision = 0;
-
-  /** Changes when a Secret is added or removed, or the known names of its keys change. */
-  get revision(): number {
-    return this.#revision;
-  }
-
-  /** The number of namespaces that have a Secret. */
-  get size(): number {
-    return this.#byNamespace.size;
-  }
-
-  put(object: JsonObject, { namespace: written, name }: SecretName): void {
-    const namespace = namespaceOrDefault(written);
-    const secrets = this.#byNamespace.get(namespace) ?? new Map<string, SecretMetadata>();
-    const metadata = readSecretMetadata(object);
-    if (JSON.stringify(secrets.get(name)?.keys) !== JSON.stringify(metadata.keys)) this.#revision += 1;
-    this.#byNamespace.set(namespace, secrets.set(name, metadata));
-  }
-
-  remove({ namespace, name }: SecretName): void {
-    const secrets = this.#byNamespace.get(namespace);
-    if (secrets?.delete(name) === true) this.#revision += 1;
-    if (secrets?.size === 0) this.#byNamespace.delete(namespace);
-  }
-
-  /** Returns the metadata of the Secret, or null if the Secret does not exist. */
-  get(namespace: string, name: string): SecretMetadata | null {
-    return this.#byNamespace.get(namespace)?.get(name) ?? null;
-  }
-
-  /** Whether the inventory contains a Secret in the namespace. */
-  hasNamespace(namespace: string): boolean {
-    return this.#byNamespace.has(namespace);
-  }
-}
-
-type MapName = Pick<ObjectID, "namespace" | "name">;
-
-/** The CARM maps of an inventory. */
-export class CARMMapStore {
-  /** By `NAMESPACE/NAME`. */
-  readonly #maps = new Map<string, ReversibleMap>();
-
-  get size(): number {
-    return this.#maps.size;
-  }
-
-  put(object: JsonObject, { namespace, name }: MapName): void {
-    this.#maps.set(`${namespace}/${name}`, new ReversibleMap(stringMap(field(object, "data"))));
-  }
-
-  remove({ namespace, name }: MapName): void {
-    this.#maps.delete(`${namespace}/${name}`);
-  }
-
-  /** Returns the data of a CARM map, or null if the ConfigMap does not exist. */
-  data(namespace: string, name: string): ReadonlyMap<string, string> | null {
-    return this.#maps.get(`${namespace}/${name}`)?.values ?? null;
-  }
-
-  /** Returns the keys of a CARM map that have the value. */
-  keysOf(namespace: string, name: string, value: string): ReadonlySet<string> {
-    return this.#maps.get(`${namespace}/${name}`)?.keysOf(value) ?? NO_KEYS;
-  }
-
-  /** Yields the namespaces that have a CARM map of this name. */
-  *namespacesOf(name: string): Iterable<string> {
-    for (const key of this.#maps.keys()) if (key.endsWith(`/${name}`)) yield key.slice(0, -name.length - 1);
-  }
-}
-
-const NO_KEYS: ReadonlySet<string> = new Set();
+import { type KnownFields, objectFields } from "./shape.ts";
+import type { StoreKey } from "./store.ts";
+import { TypeIndex } from "./type-index.ts";
+import { field, type JsonObject, stringAt } from "../formats/json.ts";
+import { type ObjectID, objectReference } from "../formats/object-meta.ts";
 
 /** The versions of a kind in its CustomResourceDefinition. */
 interface KindVersions {
@@ -235,3 +155,6 @@ function fieldsOf(version: unknown): KnownFields | null {
   const schema = field(field(version, "schema"), "openAPIV3Schema");
   return schema === undefined ? null : objectFields(schema);
 }
+
+/** The store of CustomResourceDefinitions. */
+export const KINDS_OF_CLUSTER: StoreKey<KindStore> = { name: "kinds", open: () => new KindStore() };

@@ -1,0 +1,84 @@
+import { OWNER_ACCOUNT_ANNOTATION } from "../core/annotation-keys.ts";
+import { NAMESPACES, type NamespaceStore } from "../core/namespaces.ts";
+import { SetIndex } from "../core/set-index.ts";
+import type { InventoryContext, StoreKey } from "../core/store.ts";
+import { carmAnnotations, teamOf } from "./carm-maps.ts";
+
+/** The account and the team that the annotations of a namespace name for CARM; "" if they name none. */
+interface Owner {
+  readonly account: string;
+  readonly team: string;
+}
+
+/** The Namespaces whose annotations name an account or a team for CARM, indexed by both. */
+export class NamespaceOwners {
+  readonly #context: InventoryContext;
+  readonly #namespaces: NamespaceStore;
+  readonly #owners = new Map<string, Owner>();
+  readonly #byOwner = new SetIndex<string>();
+
+  constructor(context: InventoryContext, namespaces: NamespaceStore) {
+    this.#context = context;
+    this.#namespaces = namespaces;
+    for (const name of namespaces.names) this.#update(name);
+    namespaces.observe((name) => this.#update(name));
+  }
+
+  get size(): number {
+    return this.#owners.size;
+  }
+
+  /** Does nothing: the index follows the store of Namespaces. */
+  put(): void {}
+
+  /** Does nothing: the index follows the store of Namespaces. */
+  remove(): void {}
+
+  #update(name: string): void {
+    const before = this.#owners.get(name);
+    if (before !== undefined) for (const key of ownerKeys(before)) this.#byOwner.delete(key, name);
+    const owner = this.#ownerOf(name);
+    if (owner === null) {
+      this.#owners.delete(name);
+      return;
+    }
+    this.#owners.set(name, owner);
+    for (const key of ownerKeys(owner)) this.#byOwner.add(key, name);
+  }
+
+  #ownerOf(name: string): Owner | null {
+    const annotations = carmAnnotations(name, this.#namespaces.annotationsOf(name));
+    const account = annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "";
+    const team = teamOf(annotations, this.#context);
+    return account === "" && team === "" ? null : { account, team };
+  }
+
+  /** The namespaces whose annotations name an account or a team. */
+  get names(): Iterable<string> {
+    return this.#owners.keys();
+  }
+
+  /** Whether the annotations of a namespace name the team. */
+  hasTeam(team: string): boolean {
+    return this.#byOwner.count(OWNER_KEYS.team + team) > 0;
+  }
+
+  /** Whether the annotations of a namespace name the account; with `withoutTeam`, and no team. */
+  hasAccount(account: string, { withoutTeam }: { readonly withoutTeam: boolean }): boolean {
+    const { account: alone, accountBesideTeam } = OWNER_KEYS;
+    const keys = withoutTeam ? [alone] : [alone, accountBesideTeam];
+    return keys.some((key) => this.#byOwner.count(key + account) > 0);
+  }
+}
+
+/** The part of an index key before the account or the team, which can be any text. */
+const OWNER_KEYS = { team: "team:", account: "account:", accountBesideTeam: "account-beside-team:" } as const;
+
+function* ownerKeys({ account, team }: Owner): Iterable<string> {
+  if (team !== "") yield OWNER_KEYS.team + team;
+  if (account !== "") yield (team === "" ? OWNER_KEYS.account : OWNER_KEYS.accountBesideTeam) + account;
+}
+
+export const NAMESPACE_OWNERS: StoreKey<NamespaceOwners> = {
+  name: "owners of namespaces", open: (stores) => new NamespaceOwners(stores.context, stores.of(NAMESPACES)),
+};

@@ -1,0 +1,95 @@
+import type { ResourceStatus } from "./ack-resource.ts";
+import type { DecisionSettings } from "./context.ts";
+import { accountOfARN } from "../formats/arn.ts";
+import type { ErrorCode } from "../formats/errors.ts";
+import { printable } from "../formats/text.ts";
+
+export const OUTCOMES = ["selected", "default", "conflict", "refused"] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** A region and its source. */
+export interface Region {
+  readonly value: string;
+  readonly from: "status" | "resource" | "namespace" | "controller";
+}
+
+/** An identity in a chain, in the format of `resolve -o json`. */
+export interface ChainLink {
+  readonly kind: string;
+  readonly name: string;
+  readonly roleARN: string | null;
+  /** Whether an object in the namespace may use this identity. */
+  readonly allowed: boolean;
+  /** A clause that states why the identity may or may not be used. */
+  readonly reason: string;
+}
+
+interface SelectingSelector {
+  readonly name: string;
+  readonly resourceVersion: string | null;
+  readonly roleARN: string;
+}
+
+/** The role of a resource, and how the role was resolved. */
+export interface Resolution {
+  readonly outcome: Outcome;
+  readonly via: "selector" | "team-map" | "account-map" | "identity" | null;
+  /** The selector that sets the role, or all conflicting selectors, sorted by name; otherwise empty. */
+  readonly selectors: readonly SelectingSelector[];
+  /**
+   * The ARN of the resolved role. For the outcome `default`, the controller's own role, or null if that role is
+   * unknown.
+   */
+  readonly roleARN: string | null;
+  readonly accountID: string | null;
+  readonly region: Region | null;
+  readonly code: ErrorCode | null;
+  readonly message: string;
+  /**
+   * For an object that refers to a CAPA identity: the identities from the referenced identity to the source of the
+   * credentials. Absent for an ACK resource.
+   */
+  readonly chain?: readonly ChainLink[];
+}
+
+/** Returns null if the value is missing or empty. */
+export function regionFrom(value: string | null | undefined, from: Region["from"]): Region | null {
+  return value === undefined || value === null || value === "" ? null : { value, from };
+}
+
+/** Returns the account of the controller's own role, or null if no setting specifies the account. */
+export function controllerAccountOf({ controllerRole, controllerAccount }: DecisionSettings): string | null {
+  return controllerAccount ?? (controllerRole === null ? null : accountOfARN(controllerRole));
+}
+
+/** Returns the resolution of a resource whose controller uses its own role. */
+export function byDefault(settings: DecisionSettings, region: Region | null, message: string): Resolution {
+  return {
+    outcome: "default",
+    via: null,
+    selectors: [],
+    roleARN: settings.controllerRole,
+    accountID: controllerAccountOf(settings),
+    region,
+    code: null,
+    message,
+  };
+}
+
+/**
+ * Returns a clause if the account in the status differs from the account of the role, and a clause if the region in the
+ * status differs from the desired region. Controllers never reconcile a resource that has such a drift, with one
+ * exception: if no selector selects the resource, they use their own role without a comparison of the accounts.
+ */
+export function driftsOf(
+  { accountID }: Pick<Resolution, "accountID">, { ownerAccountID, region }: ResourceStatus, desired: Region | null,
+): string[] {
+  const drifts: string[] = [];
+  if (ownerAccountID !== null && accountID !== null && ownerAccountID !== accountID) {
+    drifts.push(`the resource exists in account ${ownerAccountID}, but its role is in account ${accountID}`);
+  }
+  if (region !== null && desired !== null && region !== desired.value) {
+    drifts.push(`the resource exists in region ${region}, but its desired region is ${desired.value}`);
+  }
+  return drifts.map(printable); // users can write any text in the account and the regions
+}
