@@ -2,7 +2,7 @@ import type { V1MatchCondition } from "@kubernetes/client-node";
 import { ACCOUNT_MAP, RESOLUTION_KEYS, TEAM_MAP, WAIVER_ANNOTATION } from "../shared/core/annotation-keys.ts";
 import { BOOKKEEPING } from "../shared/core/exemptions.ts";
 import { SELECTOR_GROUP } from "../shared/core/ack-groups.ts";
-import type { ConditionName } from "../shared/core/kind-row.ts";
+import type { ConditionName } from "../shared/core/kind.ts";
 import { LIMITS } from "../shared/core/limits.ts";
 import { MIRROR_ANNOTATION } from "../shared/core/pod.ts";
 import { texts } from "../shared/formats/cel.ts";

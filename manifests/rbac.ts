@@ -6,7 +6,7 @@ import { CLUSTER_GROUP } from "../shared/core/cluster-parts.ts";
 import {
   CERTIFICATES, type Component, IDENTITY_ACCOUNTS, labelsOf, PRODUCT, WEBHOOK,
 } from "../shared/core/installation.ts";
-import type { RoleName } from "../shared/core/kind-row.ts";
+import type { RoleName } from "../shared/core/kind.ts";
 import { KINDS } from "../shared/kinds.ts";
 import { groupsOf, type WebhookOptions } from "./webhooks.ts";
 

@@ -4,7 +4,7 @@ import type {
 } from "@kubernetes/client-node";
 import { IGNORED_NAMESPACES, INJECT_LABEL } from "../shared/core/annotation-keys.ts";
 import { labelsOf, WEBHOOK } from "../shared/core/installation.ts";
-import type { Review } from "../shared/core/kind-row.ts";
+import type { Review } from "../shared/core/kind.ts";
 import { ALL_SERVICES, type KindID, KINDS } from "../shared/kinds.ts";
 import { type Profile, PROFILES } from "../shared/core/profiles.ts";
 import { NAME_LABEL } from "../shared/formats/names.ts";

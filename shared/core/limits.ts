@@ -10,47 +10,8 @@ export interface Limit {
   readonly beyond: string;
 }
 
-/**
- * The check of each kind that only compares sizes. If it reports an object, no other check of the object runs. Check
- * IRS-48 compares more sizes.
- */
-export const SIZE_CHECKS = {
-  "resource": {
-    code: "ACK-35", fix: "split the resource, or move data out of it, for example into a Secret or a ConfigMap",
-    example: "a Bucket whose spec is nested deeper than 100 levels",
-  },
-  "namespace": {
-    code: "NS-14", fix: "remove labels and annotations from the namespace",
-    example: "a Namespace that has more than 1,000 labels",
-  },
-  "carm-map": {
-    code: "CM-14", fix: "remove entries from the ConfigMap",
-    example: "the ConfigMap ack-role-account-map with more than 20,000 entries",
-  },
-  "field-export": {
-    code: "FE-02", fix: "remove labels and annotations from the FieldExport",
-    example: "a FieldExport that has more than 1,000 annotations",
-  },
-  "pod": {
-    code: "POD-10", fix: "remove containers, variables or volumes from the Pod",
-    example: "a Pod that requests a sidecar and has more than 20,000 values",
-  },
-  "identity": {
-    code: "CI-34", fix: "remove values from the identity, and select namespaces by label instead of a long list",
-    example: "an AWSClusterRoleIdentity that lists 20,000 namespaces",
-  },
-  "cluster": {
-    code: "AC-08", fix: "split the object, or remove values from it",
-    example: "an AWSCluster whose spec is nested deeper than 100 levels",
-  },
-} as const;
-export type SizedKind = keyof typeof SIZE_CHECKS;
-
-/** The checks of the sizes of objects, as `beyond` names them. */
-const LIMIT_CODES = ["IRS-48", ...Object.values(SIZE_CHECKS).map(({ code }) => code)].toSorted();
-export const LIMIT_CHECKS = `checks ${LIMIT_CODES.slice(0, -1).join(", ")} and ${LIMIT_CODES.at(-1)}`;
-const REVIEW_BEYOND = `denied unparsed (${LIMIT_CHECKS}); a deletion is checked with the stored fields`;
-const DENIED = `denied (${LIMIT_CHECKS}), unless the object is deleted`;
+const REVIEW_BEYOND = "denied unparsed by the limit check of its kind; a deletion is checked with the stored fields";
+const DENIED = "denied by the limit check of its kind, unless the object is deleted";
 const SELECTOR_DENIED = "the selector is denied (IRS-48), and sidecars do not grant its role";
 const SERVED_BEYOND = "the connection that has been idle longest is closed, or the response is HTTP 503";
 const ACCEPTED_BEYOND = "the new connection is reset";

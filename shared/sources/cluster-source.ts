@@ -11,7 +11,7 @@ import type { KubernetesAPI } from "../api/api.ts";
 import { Outage } from "../api/outage.ts";
 import type { WatchedKind } from "../api/watched-kind.ts";
 import type { KindName } from "../core/capa-kinds.ts";
-import type { ClusterPart } from "../core/kind-row.ts";
+import type { ClusterPart } from "../core/kind.ts";
 import { ResolverError } from "../formats/errors.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { apiVersionOf, objectReference } from "../formats/object-meta.ts";

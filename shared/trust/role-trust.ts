@@ -5,15 +5,6 @@ import type { TrustReview } from "./trust-review.ts";
 import type { TrustTarget } from "./trust-target.ts";
 import type { CheckEntry, Fault, QuickCheck } from "../core/check.ts";
 
-/** A role that an object names. */
-export interface NamedRole {
-  /** The field that names it. */
-  readonly path: FieldPath;
-  /** The field that states the duration of its session. */
-  readonly durationPath?: FieldPath;
-  readonly target: TrustTarget;
-}
-
 /** What is wrong with the roles that an object names. All checks of the object share the answers. */
 export class RoleTrust {
   readonly #roles: () => readonly NamedRole[];

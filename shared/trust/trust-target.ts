@@ -10,24 +10,6 @@ import { type AssumeRoleCall, NOTHING_SENT, type Tags } from "./assume-role-call
 import { CAPABILITY_KEYS } from "./added-tags.ts";
 import type { Program, RoleCaller } from "./role-caller.ts";
 
-/** A role to be assumed, and what names it. */
-export type TrustTarget = { readonly name: string; readonly roleARN: string } & (
-  | {
-    readonly kind: "selector"; readonly extras: SessionExtras;
-    /** The only namespace that the selector selects, or null. */
-    readonly namespace: string | null;
-    /** The types that it selects; null for every type. */
-    readonly types?: Pick<TypeSet, "coversGroup"> | null;
-  }
-  | {
-    readonly kind: "identity"; readonly session: IdentitySession;
-    /** Null if the caller assumes the role. */
-    readonly source: IdentitySource | null;
-  }
-  /** A role of a CARM map, a controller's own, or one that only an export contains. */
-  | { readonly kind: "map" | "role" | "controller" }
-);
-
 /** Returns a note for each kind of objects whose roles none of the programs assumes. */
 export function unassumedNotes(targets: readonly TrustTarget[], vias: readonly Program[]): string[] {
   const kinds = [...new Set(targets.map(({ kind }) => kind))];
@@ -42,27 +24,6 @@ export function unassumedNotes(targets: readonly TrustTarget[], vias: readonly P
 export const TARGET_KINDS: Readonly<Record<TrustTarget["kind"], string>> = {
   selector: SELECTOR_KIND, identity: ROLE_IDENTITY, map: "ConfigMap", role: "", controller: "Deployment",
 };
-
-/** The role that assumes the role of an identity. */
-export interface IdentitySource {
-  readonly roleARN: string;
-  /** The transitive tags of its session, which only the sidecar sets. */
-  readonly tags: readonly SessionTag[];
-  /** Whether a user whose keys a Secret contains assumes the first role, in place of the caller. */
-  readonly hasOtherBase: boolean;
-}
-
-/** What an AWSClusterRoleIdentity states of a session. */
-export interface IdentitySession {
-  readonly externalID: string | null;
-  readonly sessionName: string | null;
-  readonly durationSeconds: number | null;
-  readonly tags: readonly SessionTag[];
-  readonly transitiveTags: readonly string[];
-  /** Whether the session is limited by policies. Shipped CAPA sends only the inline policy. */
-  readonly hasInlinePolicy?: boolean;
-  readonly hasManagedPolicies?: boolean;
-}
 
 const TARGETS: Readonly<Record<Program, ReadonlySet<TrustTarget["kind"]>>> = {
   ack: new Set(["selector", "map", "role"]), sidecar: new Set(["selector", "map", "identity", "role"]),

@@ -1,6 +1,12 @@
+import { SELECTOR_GROUP } from "./ack-groups.ts";
 import type { KindName } from "./capa-kinds.ts";
-import type { WarnRule } from "./exemptions.ts";
+import type { RoleSource } from "./inventory.ts";
+import type { ReviewedRequest, WarnContext, WarnRule } from "./exemptions.ts";
 import type { StoreKey } from "./store.ts";
+import type { JsonObject } from "../formats/json.ts";
+
+/** The group that stands for each group of ACK resources. No rule can match the suffix of a group. */
+export const ALL_SERVICES = `*.${SELECTOR_GROUP}`;
 
 /** The type and the name of an object. */
 export interface NamedKind extends KindName {
@@ -60,18 +66,23 @@ export interface Watch {
   readonly names?: readonly string[];
   /** The parts of the cluster with which a source loads the kind. Default: every source loads it. */
   readonly parts?: readonly ClusterPart[];
+  /** Returns what an inventory keeps of an object; null for nothing. */
+  readonly keep: (object: JsonObject) => JsonObject | null;
+  /** The store that lacks objects while the kind is not listed. Default: the store of the kind. */
+  readonly unlistedIn?: StoreKey;
 }
 
 /** A part of a cluster that not every source loads, because the rights to it are separate. */
 export type ClusterPart = "resources" | "identities" | "fieldExports" | "carmMaps" | "secrets" | "identityAccounts";
 
-/** The check that reports an object that is too large to be read: one of `SIZE_CHECKS`, or one that has other rules. */
-interface LimitOfKind {
+/** The check that reports an object that is too large to be read. Only IRS-48 and WAIVER-01 have rules of their own. */
+export interface LimitOfKind {
   readonly code: string;
+  /** The fix and the example of a check that only compares sizes. */
+  readonly fix?: string;
+  readonly example?: string;
   /** The code of the check that reports a deletion. Default: `code`. */
   readonly deletion?: string;
-  /** The fix for a deletion. Default: that of the check. */
-  readonly fix?: string;
 }
 
 /** A kind of objects that decisions read. */
@@ -90,10 +101,19 @@ export interface Kind {
   readonly warnsOnly: readonly WarnRule[];
   /** Missing if the webhook reads no object of the kind. */
   readonly limit?: LimitOfKind;
-  /** The part of the inventory that stores the objects. Missing if it stores none. */
+  /** The store of the objects. Missing if no inventory stores them. */
   readonly store?: StoreKey;
   /** How a source watches the kind. Missing if no source does. */
   readonly watch?: Watch;
+  /** What gives the objects of the kind their roles. The first source that serves an object decides. */
+  readonly roles?: readonly RoleSource[];
   /** The verbs that roles grant. */
   readonly rights?: Partial<Readonly<Record<RoleName, readonly string[]>>>;
+}
+
+/** Returns whether the checks only warn about a write of an object of the kind. */
+export function warnsOnly(
+  { warnsOnly: rules }: Pick<Kind, "warnsOnly">, request: ReviewedRequest, context: WarnContext,
+): boolean {
+  return rules.some((applies) => applies(request, context));
 }

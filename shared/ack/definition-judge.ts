@@ -1,0 +1,19 @@
+const checks = [...KIND_DELETION_CHECKS, ...DEFINITION_CHECKS];
+
+/** How CustomResourceDefinitions are judged: only `audit` judges them in files. */
+const common = { checks, bind, isCheckedInFiles: () => false, stored: storedDefinition };
+
+export const SELECTOR_DEFINITION_JUDGE: Judge = { ...common, kind: SELECTOR_DEFINITION };
+export const RESOURCE_DEFINITION_JUDGE: Judge = { ...common, kind: RESOURCE_DEFINITION };
+export const OTHER_DEFINITION_JUDGE: Judge = { ...common, kind: OTHER_DEFINITION };
+
+function bind(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
+  const { inventory = null, object, storedSelectors: selectors = [] } = input;
+  if (inventory === null) return [waiverChecks(input, settings)];
+  const deletion = { ...contextOf(input, settings, inventory), ...definedKind(object) };
+  const stored = { ...definedKind(object), inventory, selectors, extraGroups: settings.injection.extraGroups };
+  return [
+    bindChecks(KIND_DELETION_CHECKS, deletion, null), bindChecks(DEFINITION_CHECKS, stored, null),
+    waiverChecks(input, settings),
+  ];
+}

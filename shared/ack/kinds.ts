@@ -1,0 +1,153 @@
+import { KINDS_OF_CLUSTER } from "../core/kind-store.ts";
+import { keeping } from "../core/kept-fields.ts";
+import { SELECTORS } from "./selectors.ts";
+import { NAMESPACES } from "../core/namespaces.ts";
+import { RESOURCES } from "./resources.ts";
+import { byACKController, byNamespaceController, inSystemNamespace } from "../core/exemptions.ts";
+import { keptOfDefinition, keptOfResource, keptOfSelector } from "./kept-fields.ts";
+import {
+  ADOPTED_RESOURCE_KIND, FIELD_EXPORT_KIND, isACKGroup, isLikeResource, isLikeSelector, SELECTOR_GROUP, SELECTOR_KIND,
+} from "../core/ack-groups.ts";
+import { SELECTOR_ROLES } from "./resolve.ts";
+import {
+  CLEANUP, CLOSED, core, CREATE_AND_UPDATE, EVERY_WRITE, LIST, OPEN, PAGE, READ, STATUS, WRITE,
+} from "../core/kind-rows.ts";
+import { ALL_SERVICES, type Kind } from "../core/kind.ts";
+
+const DEFINITION = ["CustomResourceDefinition.apiextensions.k8s.io"];
+const PATH_OF_SELECTORS = "iamroleselectors";
+const OF_DEFINITIONS = { name: "definition", operations: EVERY_WRITE, subresources: STATUS } as const;
+/** The page size for CustomResourceDefinitions, which are often 100 KB and can exceed 1 MB. */
+const SMALL_PAGE = 50;
+const DEFINITIONS = {
+  groups: [{ group: "apiextensions.k8s.io", plurals: ["customresourcedefinitions"] }], version: "v1", scope: "Cluster",
+} as const;
+const SPLIT = "split the resource, or move data out of it, for example into a Secret or a ConfigMap";
+
+/** Only a collector receives FieldExports and AdoptedResources. */
+const keepNothing = (): null => null;
+
+/** The IAMRoleSelectors. */
+export const SELECTOR = {
+  id: "selector", types: [`${SELECTOR_KIND}.${SELECTOR_GROUP}`], path: PATH_OF_SELECTORS, warnsOnly: [],
+  served: {
+    groups: [{ group: SELECTOR_GROUP, plurals: [PATH_OF_SELECTORS] }], version: "v1alpha1", scope: "Cluster",
+  },
+  reviews: [
+    { mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Fail", conditions: ["not-being-deleted"] },
+    { ...CLOSED, operations: EVERY_WRITE, records: true },
+  ],
+  watch: { pageSize: PAGE, keep: keptOfSelector },
+  rights: { reader: READ, "selector-owner": [...READ, ...WRITE], tenant: READ },
+  limit: { code: "IRS-48" }, store: SELECTORS,
+} as const satisfies Kind;
+
+/** The CustomResourceDefinition of IAMRoleSelectors. */
+export const SELECTOR_DEFINITION = {
+  id: "selector-definition", types: DEFINITION, names: (name) => name === `iamroleselectors.${SELECTOR_GROUP}`,
+  path: PATH_OF_SELECTORS, warnsOnly: [],
+  served: DEFINITIONS, store: KINDS_OF_CLUSTER,
+  limit: { code: "WAIVER-01", deletion: "IRS-34", fix: SPLIT },
+  reviews: [{
+    ...OF_DEFINITIONS, whenDown: "Fail", records: true,
+    conditions: ["not-being-deleted", "is-definition-of-selectors", "deletes-or-waives"],
+  }],
+} as const satisfies Kind;
+
+/** Objects that are probably meant to be IAMRoleSelectors. */
+export const SELECTOR_LIKE = {
+  id: "selector-like", types: isLikeSelector, path: null, warnsOnly: [],
+} as const satisfies Kind;
+
+/** Objects that are probably meant to be ACK resources. */
+export const RESOURCE_LIKE = {
+  id: "resource-like", types: isLikeResource, path: null, warnsOnly: [],
+} as const satisfies Kind;
+
+/** The ACK resources. */
+export const RESOURCE = {
+  id: "resource", types: ({ group }) => isACKGroup(group), path: "resources",
+  warnsOnly: [byACKController, ...CLEANUP],
+  // New releases of controllers add kinds. The plural `*` does not include subresources.
+  served: { groups: [{ group: ALL_SERVICES, plurals: ["*"] }], version: "*", scope: "Namespaced" },
+  reviews: [
+    { mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Ignore", conditions: ["mutates"] },
+    { ...OPEN, operations: EVERY_WRITE, conditions: ["not-deleted-again", "changes-more-than-bookkeeping"] },
+  ],
+  watch: { pageSize: PAGE, parts: ["resources"], keep: keptOfResource }, rights: { resources: LIST, reconciler: ["patch"] },
+  limit: {
+    code: "ACK-35", fix: SPLIT,
+    example: "a Bucket whose spec is nested deeper than 100 levels",
+  }, store: RESOURCES, roles: [SELECTOR_ROLES],
+} as const satisfies Kind;
+
+/** The CustomResourceDefinitions of ACK resources. */
+export const RESOURCE_DEFINITION = {
+  // The name of a definition is PLURAL.GROUP.
+  id: "resource-definition", types: DEFINITION, names: (name) => isACKGroup(name.slice(name.indexOf(".") + 1)),
+  path: "resources", warnsOnly: [],
+  served: DEFINITIONS, store: KINDS_OF_CLUSTER,
+  limit: { code: "WAIVER-01", deletion: "ACK-34", fix: SPLIT },
+  reviews: [{
+    ...OF_DEFINITIONS, whenDown: "Ignore",
+    conditions: ["not-deleted-again", "is-definition-of-resources", "deletes-or-waives"],
+  }],
+} as const satisfies Kind;
+
+/** The Namespaces, whose labels and annotations decide roles. */
+export const NAMESPACE = {
+  id: "namespace", types: ["Namespace."], path: "namespaces", warnsOnly: [inSystemNamespace, byNamespaceController],
+  served: core("namespaces", "Cluster"),
+  reviews: [{
+    operations: EVERY_WRITE, subresources: ["status", "finalize"], whenDown: "Ignore", namespaces: "unprotected",
+    conditions: ["not-deleted-again", "changes-namespace"],
+  }],
+  watch: {
+    pageSize: PAGE,
+    keep: keeping({
+      metadata: ["name", "labels", "annotations", "deletionTimestamp", "resourceVersion"], status: ["phase"],
+    }),
+  },
+  rights: { reader: READ },
+  limit: {
+    code: "NS-14", fix: "remove labels and annotations from the namespace",
+    example: "a Namespace that has more than 1,000 labels",
+  }, store: NAMESPACES,
+} as const satisfies Kind;
+
+/** All other CustomResourceDefinitions. The only watch of all definitions. */
+export const OTHER_DEFINITION = {
+  id: "other-definition", types: DEFINITION, path: null, warnsOnly: [], served: DEFINITIONS,
+  watch: { pageSize: SMALL_PAGE, keep: keptOfDefinition }, rights: { reader: LIST }, store: KINDS_OF_CLUSTER,
+} as const satisfies Kind;
+
+/** The FieldExports, which copy fields of ACK resources. */
+export const FIELD_EXPORT = {
+  id: "field-export", types: [`${FIELD_EXPORT_KIND}.${SELECTOR_GROUP}`], path: "fieldexports", warnsOnly: [],
+  // A controller acts on each version within seconds. No check applies to a deletion.
+  served: {
+    groups: [{ group: SELECTOR_GROUP, plurals: ["fieldexports"] }], version: "*", scope: "Namespaced",
+  },
+  reviews: [{ ...CLOSED, operations: CREATE_AND_UPDATE }],
+  watch: { pageSize: PAGE, parts: ["fieldExports"], keep: keepNothing, unlistedIn: RESOURCES },
+  limit: {
+    code: "FE-02", fix: "remove labels and annotations from the FieldExport",
+    example: "a FieldExport that has more than 1,000 annotations",
+  },
+} as const satisfies Kind;
+
+/** The AdoptedResources, which create ACK resources. */
+export const ADOPTED_RESOURCE = {
+  id: "adopted-resource", types: [`${ADOPTED_RESOURCE_KIND}.${SELECTOR_GROUP}`], path: "adoptedresources",
+  warnsOnly: [],
+  // Runtime 0.62 removed the kind. A rule for a kind that the cluster does not have matches nothing.
+  served: {
+    groups: [{ group: SELECTOR_GROUP, plurals: ["adoptedresources"] }], version: "*", scope: "Namespaced",
+  },
+  reviews: [{ ...CLOSED, operations: CREATE_AND_UPDATE }],
+  watch: { pageSize: PAGE, parts: ["fieldExports"], keep: keepNothing, unlistedIn: RESOURCES },
+  limit: {
+    code: "ACK-35", fix: SPLIT,
+    example: "a Bucket whose spec is nested deeper than 100 levels",
+  },
+} as const satisfies Kind;

@@ -1,0 +1,60 @@
+/** The checks that run when an ACK resource changes. */
+const RESOURCE_CHECKS: readonly Check<ResourceChange>[] = [
+  ACK_02, ACK_03, ACK_05, ACK_05B, ACK_06, ACK_07, ACK_08, ACK_09, ACK_10, ACK_10_OF_DEFAULTS, ACK_10B, ACK_11,
+  ACK_12, ACK_13, ACK_15, ACK_17, ACK_20, ACK_30, ACK_31, ACK_32, ACK_36, ACK_37, ACK_38, ACK_39, ACK_40,
+];
+
+const CHANGED_RESOURCE_CHECKS = [...RESOURCE_CHECKS, IRS_04_OF_RESOURCES, IRS_10_OF_OBJECTS, IRS_52_OF_OBJECTS];
+const LIMIT = limitCheck(RESOURCE.limit);
+
+const bindResource = within(LIMIT, resourceChecks);
+const bindType = ofChange([IRS_52_OF_OBJECTS], ({ object }, context) => ({ ...context, object }));
+
+export const RESOURCE_JUDGE: Judge = {
+  kind: RESOURCE, checks: [...RESOURCE_CHECKS, LIMIT], bind: bindResource, stored: storedResource,
+};
+
+export const RESOURCE_LIKE_JUDGE: Judge = { kind: RESOURCE_LIKE, checks: [IRS_52_OF_OBJECTS], bind: bindType };
+
+const bindAdopted = within(LIMIT, (input) => {
+  // A stored fault only warns if the spec stays the same.
+  const isUnchanged = hasOldObject(input) && isSameContent(input.object, input.old);
+  return [bindChecks(ADOPTED_RESOURCE_CHECKS, input.object, isUnchanged ? input.old : null)];
+});
+
+export const ADOPTED_RESOURCE_JUDGE: Judge = {
+  kind: ADOPTED_RESOURCE, checks: ADOPTED_RESOURCE_CHECKS,
+  bind: (input, settings) => [
+    ...bindType(input, settings), ...bindAdopted(input, settings), ...creationChecks(input, settings),
+  ],
+};
+
+const EXPORT_LIMIT = limitCheck(FIELD_EXPORT.limit);
+const bindExport = within(EXPORT_LIMIT, (input, settings) => {
+  const { object } = input;
+  // A stored fault only warns if the spec stays the same: a change of any of its fields can change what the controller
+  // writes.
+  const isUnchanged = hasOldObject(input) && isSameContent(object, input.old);
+  return [bindChecks(FIELD_EXPORT_CHECKS, { object, settings }, isUnchanged ? { object: input.old, settings } : null)];
+});
+
+export const FIELD_EXPORT_JUDGE: Judge = {
+  kind: FIELD_EXPORT, checks: [...FIELD_EXPORT_CHECKS, EXPORT_LIMIT],
+  bind: (input, settings) => [...bindType(input, settings), ...bindExport(input, settings)],
+};
+
+function resourceChecks(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
+  const { inventory = null } = input;
+  if (inventory === null) return [];
+  const change = resourceChange(input, contextOf(input, settings, inventory));
+  // The checks also examine the old resource, to find the faults that it already has.
+  const before = hasOldObject(input) && change.stored !== null ? { ...change, ...change.stored } : null;
+  return [bindChecks(CHANGED_RESOURCE_CHECKS, change, before)];
+}
+
+/** Returns the checks of the resource that a write of an AdoptedResource creates. */
+function creationChecks(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
+  const creation = creationOf(input);
+  const checks = creation === null ? [] : bindResource(creation, settings);
+  return checks.map((bound) => bindIn(pathInAdopted, bound));
+}

@@ -1,0 +1,34 @@
+/** The checks that run when an object that refers to a CAPA identity changes. */
+const CLUSTER_CHECKS: readonly QuickCheck<ClusterChange>[] = [
+  AC_00, AC_01, AC_02, AC_03, AC_04, AC_05, AC_06, AC_07,
+];
+const LIMIT = limitCheck(CLUSTER.limit);
+const PART_LIMITS = [LIMIT] as const;
+const bindCluster = within(LIMIT, ofChange([...CLUSTER_CHECKS, ACK_02_OF_CLUSTERS], clusterChange));
+const bindUse = ofChange([AC_05], useChange);
+
+export const CLUSTER_JUDGE: Judge = {
+  kind: CLUSTER, checks: [...CLUSTER_CHECKS, LIMIT],
+  bind: (input, settings) => [
+    // A cluster serves the version of each of its objects.
+    ...(input.origin === "file" ? spelling(input) : []), ...bindCluster(input, settings),
+  ],
+  stored: storedReferrer,
+};
+
+/** An object that uses the identity of its Cluster. Each check concerns only the requester. */
+export const CLUSTER_PART_JUDGE: Judge = {
+  kind: CLUSTER_PART, checks: [AC_05, LIMIT], isCheckedInFiles: () => false,
+  bind: (input, settings) => (
+    exceeds(LIMIT, input) ? [bindChecks(PART_LIMITS, input.object, null)] : bindUse(input, settings)
+  ),
+};
+
+/** Returns the fields that AC-05 reads. */
+function storedReferrer(id: ReviewedID, inventory: Inventory): JsonObject | null {
+  const { kind, namespace, name } = id;
+  const referrer = inventory.of(REFERRERS).get({ ...kind, namespace, name });
+  if (referrer === null) return null;
+  const spec = { identityRef: referrer.written };
+  return { ...typeOf(id), metadata: { name, namespace }, spec: isOfTemplate(kind) ? { template: { spec } } : spec };
+}

@@ -1,0 +1,34 @@
+/** The checks that run when a CAPA identity changes. */
+const IDENTITY_CHECKS: readonly Check<IdentityChange>[] = [
+  CI_00, CI_01, CI_02, CI_03, CI_04, CI_05, CI_06, CI_07, CI_08, CI_09, CI_10, CI_11,
+  CI_20, CI_21, CI_22, CI_23, CI_24, CI_25, CI_26, CI_27, CI_28, CI_29, CI_30, CI_31, CI_35, CI_36, CI_37,
+];
+const LIMIT = limitCheck(IDENTITY.limit);
+const SPELLING = [CI_33];
+const bindIdentity = within(LIMIT, ofChange([...IDENTITY_CHECKS, CI_07_OF_NEW], identityChange));
+
+export const IDENTITY_JUDGE: Judge = {
+  kind: IDENTITY, checks: [...IDENTITY_CHECKS, CI_33, LIMIT],
+  bind: (input, settings) => [...spelling(input), ...bindIdentity(input, settings)],
+  namesRoles({ object, inventory = null }, { runtime }) {
+    const identity = inventory === null ? null : readIdentity(object, runtime);
+    // Other checks report an identity whose source does not exist.
+    const target = identity?.kind === ROLE_IDENTITY && inventory !== null ? identityTarget(identity, inventory) : "";
+    if (typeof target === "string") return [];
+    return [{ path: ["spec", "roleARN"], durationPath: ["spec", "durationSeconds"], target }];
+  },
+  stored: storedIdentity,
+};
+
+export const IDENTITY_LIKE_JUDGE: Judge = { kind: IDENTITY_LIKE, checks: SPELLING, bind: spelling };
+
+/** Returns the check of the spelling of the kind. */
+export function spelling({ object, inventory = null }: CheckInput): BoundChecks[] {
+  return [bindChecks(SPELLING, { object, inventory }, null)];
+}
+
+function storedIdentity(id: ReviewedID, inventory: Inventory): JsonObject | null {
+  const { kind: { kind }, namespace, name } = id;
+  const identity = inventory.of(IDENTITIES).get({ kind, name }, namespace);
+  return identity === null ? null : { ...typeOf(id), metadata: { name, namespace: identity.namespace }, spec: {} };
+}

@@ -1,0 +1,101 @@
+import { IDENTITY_ROLES } from "./resolve-identity.ts";
+import { keeping } from "../core/kept-fields.ts";
+import { IDENTITY_ACCOUNTS_STORE } from "./identity-accounts.ts";
+import { IDENTITY_ACCOUNTS } from "../core/installation.ts";
+import { SECRETS } from "./secrets.ts";
+import { IDENTITIES } from "./identities.ts";
+import { REFERRERS } from "./referrers.ts";
+import { isPartKind, PART_KINDS } from "../core/cluster-parts.ts";
+import { byCAPA, byClusterAPI, ofNamespaceCleanup } from "../core/exemptions.ts";
+import {
+  IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, isIdentityKind, isLikeCAPAKind, pluralsByGroup, REFERRER_KINDS, referrerKindOf,
+} from "../core/capa-kinds.ts";
+import { keptOfReferrer } from "./kept-fields.ts";
+import {
+  CLEANUP, CLOSED, core, CREATE_AND_UPDATE, EVERY_WRITE, LIST, OPEN, PAGE, READ, WRITE,
+} from "../core/kind-rows.ts";
+import type { Kind } from "../core/kind.ts";
+
+const OF_CAPA = [byCAPA, ofNamespaceCleanup] as const;
+/** Writes that only AC-05 reviews. */
+const USE = {
+  name: "use", whenDown: "Ignore", conditions: ["not-deleted-again", "changes-more-than-bookkeeping"],
+} as const;
+
+/** The identities of CAPA. */
+export const IDENTITY = {
+  id: "identity", types: isIdentityKind, path: "identities", warnsOnly: OF_CAPA,
+  served: {
+    groups: [{ group: INFRASTRUCTURE_GROUP, plurals: IDENTITY_KINDS.map(identityPlural).toSorted() }],
+    version: "*", scope: "*",
+  },
+  reviews: [{ ...CLOSED, operations: EVERY_WRITE, records: true }],
+  watch: {
+    pageSize: PAGE, parts: ["resources", "identities"],
+    // Not the labels: anyone who can write an identity can add labels.
+    keep: keeping({ metadata: ["name", "namespace", "uid", "resourceVersion"], spec: "all" }),
+  },
+  rights: {
+    resources: LIST, identities: LIST, "identity-owner": [...READ, ...WRITE], "identity-user": ["use"],
+  },
+  limit: {
+    code: "CI-34", fix: "remove values from the identity, and select namespaces by label instead of a long list",
+    example: "an AWSClusterRoleIdentity that lists 20,000 namespaces",
+  }, store: IDENTITIES,
+} as const satisfies Kind;
+
+/** The objects that refer to an identity of CAPA. */
+export const CLUSTER = {
+  id: "cluster", types: (type) => referrerKindOf(type) !== null, path: "clusters", warnsOnly: [byCAPA, ...CLEANUP],
+  served: { groups: pluralsByGroup(REFERRER_KINDS), version: "*", scope: "Namespaced" },
+  reviews: [
+    { mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Ignore", conditions: ["mutates-cluster"] },
+    { ...OPEN, operations: CREATE_AND_UPDATE, conditions: ["changes-more-than-bookkeeping"] },
+    { ...USE, operations: ["DELETE"] },
+  ],
+  watch: { pageSize: PAGE, parts: ["resources"], keep: keptOfReferrer },
+  rights: { resources: LIST, reconciler: ["patch"], "identity-tenant": [...READ, ...WRITE] },
+  limit: {
+    code: "AC-08", fix: "split the object, or remove values from it",
+    example: "an AWSCluster whose spec is nested deeper than 100 levels",
+  }, store: REFERRERS, roles: [IDENTITY_ROLES],
+} as const satisfies Kind;
+
+/** The objects that use the identity of their Cluster. */
+export const CLUSTER_PART = {
+  id: "cluster-part", types: isPartKind, path: "clusters", warnsOnly: [byCAPA, byClusterAPI, ...CLEANUP],
+  served: { groups: pluralsByGroup(PART_KINDS), version: "*", scope: "Namespaced" },
+  reviews: [{ ...USE, operations: EVERY_WRITE }], limit: {
+    code: "AC-08", fix: "split the object, or remove values from it",
+    example: "an AWSCluster whose spec is nested deeper than 100 levels",
+  },
+  rights: { "identity-tenant": [...READ, ...WRITE] },
+} as const satisfies Kind;
+
+/** Objects that are probably meant to be identities of CAPA, or clusters. */
+export const IDENTITY_LIKE = {
+  id: "identity-like", types: isLikeCAPAKind, path: "identities", warnsOnly: OF_CAPA,
+} as const satisfies Kind;
+
+/** The Secrets of static identities, without their values. */
+export const SECRET = {
+  id: "secret", types: ["Secret."], path: null, warnsOnly: [], served: core("secrets", "Namespaced"),
+  watch: {
+    pageSize: PAGE, metadataOnly: true, parts: ["secrets"],
+    // Not the annotations: the last-applied annotation of `kubectl apply` contains the values of the Secret.
+    keep: keeping({ metadata: ["name", "namespace", "uid", "resourceVersion", "managedFields"] }),
+  },
+  // RBAC cannot limit the right to list Secrets to their metadata.
+  rights: { "identity-secrets": READ, "webhook-identity-secrets": LIST }, store: SECRETS,
+} as const satisfies Kind;
+
+/** The ConfigMap of the accounts of these Secrets. */
+export const IDENTITY_ACCOUNTS_MAP = {
+  id: "identity-accounts", types: ["ConfigMap."], names: (name) => name === IDENTITY_ACCOUNTS, path: null,
+  warnsOnly: [], served: core("configmaps", "Namespaced"),
+  watch: {
+    pageSize: PAGE, names: [IDENTITY_ACCOUNTS], parts: ["identityAccounts"],
+    keep: keeping({ metadata: ["name", "namespace", "resourceVersion"], data: "all" }),
+  },
+  rights: { "identity-secrets": ["patch"], "webhook-identity-secrets": LIST }, store: IDENTITY_ACCOUNTS_STORE,
+} as const satisfies Kind;

@@ -1,0 +1,49 @@
+import type { BoundChecks } from "./bind.ts";
+import type { CheckEntry, CheckInput } from "./check.ts";
+import type { DecisionSettings } from "./context.ts";
+import type { Inventory } from "./inventory.ts";
+import type { Kind } from "./kind.ts";
+import type { NamedRole } from "./role-target.ts";
+import type { JsonObject } from "../formats/json.ts";
+import { apiVersionOf } from "../formats/object-meta.ts";
+
+/** Returns the checks of a change with the data that they examine. Decodes each object only once. */
+export type Bind = (input: CheckInput, settings: DecisionSettings) => readonly BoundChecks[];
+
+/** The name and the type of an object in a review. */
+export interface ReviewedID {
+  readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** How the objects of a kind are judged. The sidecar, which only grants, loads none. */
+export interface Judge {
+  readonly kind: Kind;
+  /** Every check of the kind, in the order of docs/checks.md. */
+  readonly checks: readonly CheckEntry[];
+  /** Binds the checks that apply to a change. The type of the decoded object stays in the closure. */
+  readonly bind: Bind;
+  /** Whether a check applies to an object of a manifest. Default: always. */
+  readonly isCheckedInFiles?: (object: JsonObject, inventory: Pick<Inventory, "namespaces">) => boolean;
+  /** Returns the roles that the object names, whose trust policies are judged. Default: none. */
+  readonly namesRoles?: (input: CheckInput, settings: DecisionSettings) => readonly NamedRole[];
+  /**
+   * Returns an object with the fields of the inventory that the checks of a deletion read; null if the inventory lacks
+   * the object. A deletion can then be checked although the object is too large to be parsed. Default: no check applies
+   * to a deletion.
+   */
+  readonly stored?: (id: ReviewedID, inventory: Inventory) => JsonObject | null;
+}
+
+/** Checks that a feature adds to the objects of a kind that is not its own. */
+export interface Extra {
+  readonly of: Kind;
+  readonly checks: readonly CheckEntry[];
+  readonly bind: Bind;
+}
+
+/** Returns the type of the reviewed object, for an object that the inventory describes. */
+export function typeOf({ kind }: ReviewedID): JsonObject {
+  return { apiVersion: apiVersionOf(kind), kind: kind.kind };
+}
