@@ -1,6 +1,5 @@
 import { Option } from "commander";
 import { choicesOf, type Command, defaultOf, type Definition } from "../shared/core/setting-definition.ts";
-import type { RemovedSetting } from "../shared/core/removed-settings.ts";
 import type { SettingName } from "../shared/core/settings.ts";
 import { flagGroup, flagHelp } from "./help.ts";
 
@@ -30,15 +29,6 @@ function valueText(definition: Definition, command: Command): string {
   if (type === "boolean") return bare === undefined ? "" : " [=true|false]";
   const list = `${value}${isSplit(definition) ? ",..." : ""}`;
   return bare === undefined ? ` <${list}>` : ` [${list}]`;
-}
-
-/** Returns an option that the help does not list, and that accepts every value. */
-export function removedOption({ flag, short, isBoolean }: RemovedSetting): Option {
-  const flags = `${short === undefined ? "" : `${short}, `}${flag}${isBoolean === true ? "" : " <VALUE>"}`;
-  const option = new Option(flags).hideHelp();
-  option.attributeName = () => flag;
-  if (isBoolean === true) return option;
-  return option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]);
 }
 
 function hint(definition: Definition, command: Command): string {

@@ -1,16 +1,14 @@
 import { CATALOGUE } from "../shared/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/core/check.ts";
-import { REMOVED_CODES, type RemovedCode } from "../shared/core/removed-codes.ts";
 import { ERRORS, ResolverError } from "../shared/formats/errors.ts";
 import { allClosest, listOf, quote } from "../shared/formats/text.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 
 type ErrorEntry = (typeof ERRORS)[keyof typeof ERRORS];
 
-/** The explanation of each check, removed check and error. */
+/** The explanation of each check and error. */
 const EXPLANATIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ...CATALOGUE.map((check) => [check.id, checkLines(check)] as const),
-  ...REMOVED_CODES.map((removed) => [removed.code, removedLines(removed)] as const),
   ...Object.entries(ERRORS).map(([code, error]) => [code, errorLines(code, error)] as const),
 ]);
 
@@ -37,14 +35,6 @@ export function severityOf({ severity, deniesInCARM, inAudit, fixed }: CheckEntr
   const carm = deniesInCARM === true ? " with `--mode carm`, otherwise warn" : "";
   const audit = inAudit?.severity === undefined ? "" : `, ${inAudit.severity} in \`audit\``;
   return `${severity}${carm}${audit}${fixed === true ? ", fixed" : ""}`;
-}
-
-function removedLines({ code, successor, reason }: RemovedCode): readonly string[] {
-  const next = CATALOGUE.find(({ id }) => id === successor);
-  const removal = `${code} was removed: ${reason}.`;
-  return next === undefined
-    ? [`${removal} No check reports its faults.`]
-    : [`${removal} ${next.id} reports its faults.`, "", ...checkLines(next)];
 }
 
 function errorLines(code: string, { status, retry, meaning }: ErrorEntry): readonly string[] {

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { type NoticedSettings, startNotices } from "../shared/core/removed-settings.ts";
+import { type DecisionSettings, startNotices } from "../shared/core/context.ts";
 import type { Environment } from "../shared/server/read-settings.ts";
 
 /** An output stream. `columns` is the width of the terminal, if the stream is a terminal. */
@@ -50,7 +50,7 @@ export async function drained(stream: Writable): Promise<void> {
 }
 
 /** Writes the warnings about the settings of a command to stderr. */
-export function writeStartNotices(settings: NoticedSettings, io: IO): void {
+export function writeStartNotices(settings: Pick<DecisionSettings, "runtime">, io: IO): void {
   writeLines(io.stderr, startNotices(settings).map((notice) => `warning: ${notice}`));
 }
 

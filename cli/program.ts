@@ -1,17 +1,16 @@
 import { Argument, Command as Commander, CommanderError, Option } from "commander";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { Command } from "../shared/core/setting-definition.ts";
-import { removedFrom } from "../shared/core/removed-settings.ts";
 import { DEFINITIONS, SETTINGS, type SettingsFor } from "../shared/core/settings.ts";
-import { type Flags, readSettings, removedWarnings } from "../shared/server/read-settings.ts";
+import { type Flags, readSettings } from "../shared/server/read-settings.ts";
 import { checkFault } from "../shared/checks/catalogue.ts";
 import { countOf, withoutCommands } from "../shared/formats/text.ts";
 import { VERSION } from "../shared/core/installation.ts";
 import { EXAMPLES } from "./examples.ts";
-import { isSplit, optionOf, removedOption } from "./command-options.ts";
+import { isSplit, optionOf } from "./command-options.ts";
 import { flagGroup, isRare } from "./help.ts";
 import { HELP_LAYOUT } from "./help-layout.ts";
-import { EXIT, type ExitStatus, type IO, rewriting, writeLines } from "./io.ts";
+import { EXIT, type ExitStatus, type IO, rewriting } from "./io.ts";
 import { COMPLETE, withCluster } from "./plugin.ts";
 import { widthOf, wrapLines } from "./output/terminal.ts";
 
@@ -114,13 +113,8 @@ function addServers(program: Commander, { io, done, add }: ProgramContext): void
   });
 }
 
-/** Returns the settings of a command. Writes a warning for each removed setting, also if another one is invalid. */
 function settingsOf<C extends Command>(command: C, given: Flags, io: IO): SettingsFor<C> {
-  const { environment, stderr } = io;
-  const flags = withCluster(command, given, io);
-  const warnings = removedWarnings(command, { flags, environment });
-  writeLines(stderr, warnings.map((text) => `warning: ${text}`));
-  return readSettings(command, flags, environment, checkFault);
+  return readSettings(command, withCluster(command, given, io), io.environment, checkFault);
 }
 
 const SAME_AS_FROM = "same as --from PATH";
@@ -249,7 +243,6 @@ function addCommand(parent: Commander, { command, description, argv, listsAll }:
   const own = DEFINITIONS.filter(([, { commands }]) => commands.includes(command));
   const rare = listsAll ? [] : own.filter(([name]) => isRare(name, command));
   for (const one of own) created.addOption(optionOf(...one, command).hideHelp(rare.includes(one)));
-  for (const removed of removedFrom(command)) created.addOption(removedOption(removed));
   if (own.some(([, definition]) => isSplit(definition))) created.addHelpText("after", () => listsHelp(created));
   const more = rare.length === 0 ? "" : `; --help --all lists ${countOf(rare.length, "more flag")}`;
   created.addHelpOption(new Option("-h, --help", `display help for command${more}`).helpGroup(helpGroupOf(command)));

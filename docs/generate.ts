@@ -115,7 +115,7 @@ function errorsPage(): string {
 function checksPage(): string {
   return page("Checks", [
     "The webhook and `lint` run the same checks. `ack-role-resolver explain IRS-30` prints an example and the fix of a",
-    "check, also of a [removed](../CHANGELOG.md#removed) one.",
+    "check.",
     "",
     "The letters say what a check is about: IRS for IAMRoleSelectors, ACK for ACK resources, NS for Namespaces, CM for",
     "CARM ConfigMaps, FE for FieldExports, CI for [identities of Cluster API](cluster-api.md), AC for the clusters",

@@ -7,7 +7,6 @@ import { checkSeveritiesOf } from "../shared/core/context.ts";
 import { ACK_GROUPS } from "../shared/core/ack-groups.ts";
 import { FAIL_WHEN_READY_ANNOTATION } from "../shared/core/annotation-keys.ts";
 import { PROFILE_NAMES, PROFILES } from "../shared/core/profiles.ts";
-import { REMOVED_VALUES } from "../shared/core/removed-settings.ts";
 import { field, omitField, stringAt } from "../shared/formats/json.ts";
 import { serviceAccountIdentityCRD } from "./crds.ts";
 import { admissionPolicies } from "./policies.ts";
@@ -87,7 +86,6 @@ export function chartFiles(): Readonly<Record<string, string>> {
       `${NOTICE}${when(".Values.identityRoles", documentsOf(rightsParts(OPTIONS).identityRoles))}`,
     "templates/_groups.tpl": groupsTemplate(),
     "templates/_profiles.tpl": profilesTemplate(),
-    "templates/_removed.tpl": removedTemplate(),
     "templates/webhook-configurations.yaml": configurationsTemplate(),
     // Helm does not evaluate the expressions of Prometheus and Grafana in a file.
     "files/rules.yaml": stringify(parse(readFileSync(RULES, "utf8")), YAML_OPTIONS),
@@ -159,15 +157,6 @@ function profilesTemplate(): string {
   return `${NOTICE}{{- define "ack-role-resolver.profile" -}}\n`
     + `{{- $profiles := fromJson \`${JSON.stringify(profiles, null, 2)}\` }}\n`
     + '{{- index $profiles (.Values.profile | default "enforce") | toRawJson }}\n{{- end }}\n';
-}
-
-/** Returns the warnings about values that the chart no longer has, for NOTES.txt. */
-function removedTemplate(): string {
-  const lines = REMOVED_VALUES.map(({ key, isSetting, instead }) => {
-    const [parent, name] = isSetting ? [".Values.settings", `settings.${key}`] : [".Values", key];
-    return when(`hasKey ${parent} "${key}"`, `${name} is no longer a value: ${instead}\n`);
-  });
-  return `${NOTICE}{{- define "ack-role-resolver.removed" -}}\n${lines.join("")}{{- end }}\n`;
 }
 
 /**

@@ -4,7 +4,6 @@ import {
   RESERVED_VARIABLES, SIDECAR_ARGUMENT, USE_PROXY, VARIABLE_NAME, VARIABLE_VALUE,
 } from "../shared/core/setting-definition.ts";
 import { PROFILE_NAMES } from "../shared/core/profiles.ts";
-import { REMOVED_VALUES } from "../shared/core/removed-settings.ts";
 import { DEFINITIONS, type SettingName } from "../shared/core/settings.ts";
 import { CHECK_VALUE } from "../shared/checks/catalogue.ts";
 import { labelsOf } from "../shared/core/installation.ts";
@@ -68,12 +67,6 @@ const COUNT_OR_PERCENTAGE = { type: ["integer", "string", "null"], minimum: 0, p
 /** The access reviews of the webhook have a third of the default. */
 const TIMEOUT = { type: "integer", minimum: TIMEOUT_SECONDS, maximum: 30 };
 
-/** Removed values, which may have any value, because they only cause a warning in NOTES.txt. */
-const ANY_REMOVED = {
-  values: Object.fromEntries(REMOVED_VALUES.flatMap(({ key, isSetting }) => (isSetting ? [] : [[key, {}]]))),
-  settings: Object.fromEntries(REMOVED_VALUES.flatMap(({ key, isSetting }) => (isSetting ? [[key, {}]] : []))),
-};
-
 /** Returns the schema of values.yaml. */
 export function valuesSchema(): Schema {
   const required = {
@@ -87,7 +80,7 @@ export function valuesSchema(): Schema {
       extraEnv: { type: "array", items: SIDECAR_VARIABLE_SCHEMA }, caConfigMap: optional(OBJECT_NAME.regexp),
     }),
     settings: {
-      ...record({}, { ...Object.fromEntries(settingSchemas()), ...ANY_REMOVED.settings }),
+      ...record({}, Object.fromEntries(settingSchemas())),
       dependencies: { clientCaFile: ["clientName"], clientName: ["clientCaFile"] },
     },
     certificates: CERTIFICATES,
@@ -106,7 +99,6 @@ export function valuesSchema(): Schema {
     // Helm passes the values `global` and `enabled` of a parent chart. A disabled dependency is not rendered.
     global: KUBERNETES_OBJECT,
     enabled: { const: true },
-    ...ANY_REMOVED.values,
     accessReviews: { type: ["boolean", "null"] },
     extraGroups: { type: "array", items: EXTRA_GROUP },
     identitySecretNamespace: optional(NAMESPACE.pattern),

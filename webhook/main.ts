@@ -31,7 +31,6 @@ import { maintainCertificates, openCertificate, ServedCertificate } from "./serv
 import { quote } from "../shared/formats/text.ts";
 import { flagOf, injectionSettings } from "../shared/core/sidecar-settings.ts";
 import { INJECTED_FLAGS } from "../shared/injection/injected-sidecar.ts";
-import { removedFrom } from "../shared/core/removed-settings.ts";
 import { type Flags, readSettings } from "../shared/server/read-settings.ts";
 
 const CHECK_MS = 1_000;
@@ -217,7 +216,7 @@ export function checkSidecarArgs(args: readonly string[]): void {
     cluster: true, group: ["s3.services.k8s.aws"], region: "us-east-1", tokenFile: "token",
   };
   const faults: string[] = [];
-  for (const arg of args.filter((one) => !isRemoved(flagOf(one)))) {
+  for (const arg of args) {
     const fault = addFlag(flags, arg);
     if (fault !== null) faults.push(`--sidecar-args ${quote(arg)}: ${fault}`);
   }
@@ -239,11 +238,6 @@ function addFlag(flags: Record<string, Flags[string]>, arg: string): string | nu
   const values = definition.type === "strings" ? [flags[name] ?? [], value].flat().map(String) : value;
   flags[name] = hasValue ? values : true;
   return null;
-}
-
-/** Whether the sidecar still accepts the flag, with a warning in its log. */
-function isRemoved(flag: string): boolean {
-  return removedFrom("sidecar").some((removed) => removed.flag === flag);
 }
 
 function faultsOf(flags: Flags): string[] {

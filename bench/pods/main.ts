@@ -1,15 +1,10 @@
 // `npm run bench:pods`: prints the memory and the CPU time of the Pods, idle and under load. Requires what the tests in
 // test/cluster require.
 import { setTimeout as sleep } from "node:timers/promises";
-import { runCommand } from "../../test/cli/run-command.ts";
-import { ACK_CRDS } from "../../test/fixtures/ack-crds.ts";
-import { ACK_SELECTOR_CRD } from "../../test/fixtures/ack-selector-crd.ts";
 import { setTimeLimit } from "../../test/real/time-limit.ts";
-import { untilCalled } from "../../test/real/webhook/installed-webhook.ts";
-import type { PodCluster } from "../../test/cluster/cluster.ts";
 import { startCluster, withNode } from "../../test/cluster/on-node.ts";
-import { PROJECT_IMAGE, projectArchive } from "../../test/cluster/project-image.ts";
-import { DEPLOYMENT, NAMESPACE, POD_LABELS } from "../../test/cluster/webhook/installed.ts";
+import { projectArchive } from "../../test/cluster/project-image.ts";
+import { installWebhook, NAMESPACE, POD_LABELS } from "../../test/cluster/webhook/installed.ts";
 import { measure, type Target } from "./measure.ts";
 import { loadSidecar, sidecarTarget, startSidecarPod } from "./sidecar-pod.ts";
 import { LOAD_NAMESPACE, loadWebhook } from "./webhook-load.ts";
@@ -24,7 +19,8 @@ withNode("the memory and the CPU time of Pods", async (t, found) => {
   const archive = projectArchive(t, found.programs);
   const cluster = await startCluster(t, found);
   await cluster.loadArchive(await archive);
-  await installWebhook(cluster);
+  await installWebhook(t, cluster);
+  await cluster.kubectl(["create", "namespace", LOAD_NAMESPACE]);
   const sidecarPod = await startSidecarPod(t, cluster);
   const webhooks = (await cluster.pods(NAMESPACE, POD_LABELS)).map((pod): Target => ({ pod, name: "webhook" }));
   const sidecar = sidecarTarget(sidecarPod);
@@ -40,14 +36,4 @@ withNode("the memory and the CPU time of Pods", async (t, found) => {
 
 async function idle(): Promise<string> {
   return await sleep(DURATION_MS, "");
-}
-
-async function installWebhook(cluster: PodCluster): Promise<void> {
-  await cluster.api.installCRDs([ACK_SELECTOR_CRD, ...ACK_CRDS]);
-  await cluster.kubectl(["create", "namespace", "ack-system"]);
-  await cluster.kubectl(["create", "namespace", LOAD_NAMESPACE]);
-  const { stdout } = await runCommand(["manifests", "all", "--image", PROJECT_IMAGE]);
-  await cluster.kubectl(["apply", "--server-side", "-f", "-"], stdout);
-  await cluster.untilRolledOut(NAMESPACE, DEPLOYMENT);
-  await untilCalled(cluster.api);
 }

@@ -51,7 +51,6 @@ import { TRUST_CHECKS } from "../trust/role-trust.ts";
 import { WAIVER_01 } from "../core/waiver.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import { ALWAYS_DENYING, OTHER_CHECKS } from "../core/profiles.ts";
-import { REMOVED_CODES } from "../core/removed-codes.ts";
 
 /** The checks that run when a Pod that requests a sidecar is created. */
 export const POD_CHECKS: readonly QuickCheck<PodCreation>[] = [
@@ -140,10 +139,8 @@ export function withOtherChecks(severities: DecisionSettings["checkSeverities"])
   return new Map([...ids, ...[...severities].filter(([id]) => id !== OTHER_CHECKS)]);
 }
 
-const ACCEPTED_IDS: ReadonlySet<string> = new Set([...CHECK_IDS, ...REMOVED_CODES.map(({ code }) => code)]);
-
 /** Matches a value of --check whose check exists. */
-export const CHECK_VALUE = `^(${[...ACCEPTED_IDS].join("|")})=(deny|warn|off)$`;
+export const CHECK_VALUE = `^(${[...CHECK_IDS].join("|")})=(deny|warn|off)$`;
 
 /**
  * Returns what is wrong with the check in a value of --check such as `IRS-03=warn`, or null. The text for an unknown id
@@ -151,7 +148,7 @@ export const CHECK_VALUE = `^(${[...ACCEPTED_IDS].join("|")})=(deny|warn|off)$`;
  */
 export function checkFault(value: string): string | null {
   const [id = ""] = value.split("=", 1);
-  if (ACCEPTED_IDS.has(id)) return null;
+  if (CHECK_IDS.has(id)) return null;
   if (CATALOGUE.some((check) => check.id === id)) return `the severity of check ${id} is fixed`;
   const similar = allClosest(id, CHECK_IDS);
   const missing = `check ${quote(id)} does not exist`;

@@ -1,5 +1,4 @@
 import { type Profile, PROFILES } from "./profiles.ts";
-import { successorAt } from "./removed-codes.ts";
 import type { FieldPath, JsonObject } from "../formats/json.ts";
 import { injectionSettings, type InjectionSettings } from "./sidecar-settings.ts";
 import { SETTINGS, type SettingsFor } from "./settings.ts";
@@ -7,6 +6,16 @@ import { controllersOf } from "../formats/names.ts";
 
 /** `ack` is the behavior of the shipped controllers. `extended` is the behavior with all documented features. */
 export type Runtime = "ack" | "extended";
+
+/** The notice for `--runtime extended`. */
+export const EXTENDED_NOTICE = "--runtime extended: shipped ACK controllers do not support the additional selector "
+  + "features, and can use other roles than this program; "
+  + "set --runtime ack unless every controller supports these features";
+
+/** Returns the warnings about the settings that a program prints once at its start. */
+export function startNotices({ runtime }: Pick<DecisionSettings, "runtime">): readonly string[] {
+  return runtime === "extended" ? [EXTENDED_NOTICE] : [];
+}
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE";
 
@@ -100,19 +109,11 @@ type DecisionInput = Omit<
     readonly installationNamespaces?: readonly (string | null)[];
   };
 
-/**
- * Returns the severity of each check that `--check` lists, and of each other check that the profile lists. A value for
- * a removed check applies to its successor, unless `--check` lists the successor too.
- */
+/** Returns the severity of each check that `--check` lists, and of each other check that the profile lists. */
 export function checkSeveritiesOf(
   check: readonly string[], profile: Profile = "enforce",
 ): DecisionSettings["checkSeverities"] {
-  const listed = check.map(severityIn);
-  const inherited = listed.flatMap(([id, severity]) => {
-    const successor = successorAt(id, severity);
-    return successor === null ? [] : [[successor, severity] as const];
-  });
-  return new Map([...PROFILES.check[profile].map(severityIn), ...inherited, ...listed]);
+  return new Map([...PROFILES.check[profile], ...check].map(severityIn));
 }
 
 function severityIn(text: string): readonly [id: string, severity: Severity | "off"] {

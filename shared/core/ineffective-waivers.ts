@@ -1,5 +1,4 @@
 import { WAIVER_ANNOTATION } from "./annotation-keys.ts";
-import { removedCode, type RemovedCode } from "./removed-codes.ts";
 import { annotationPath, type JsonObject } from "../formats/json.ts";
 import { annotationAt, objectReference } from "../formats/object-meta.ts";
 import { printable, quote } from "../formats/text.ts";
@@ -26,8 +25,7 @@ const INEFFECTIVE_WAIVERS: QuickCheck<WaivedObject> = {
   *find({ object, checks }): Iterable<Fault> {
     const path = annotationPath(WAIVER_ANNOTATION);
     for (const id of new Set(waivedChecks(object))) {
-      const removed = removedCode(id);
-      const fault = removed === null ? faultOf(id, object, checks) : faultOfRemoved(removed);
+      const fault = faultOf(id, object, checks);
       if (fault !== null) yield { path, ...fault, severity: "warn" };
     }
   },
@@ -58,12 +56,4 @@ function faultOf(id: string, object: JsonObject, checks: WaivedObject["checks"])
   if (checks === null || checks.some((one) => one.id === id)) return null;
   const kind = printable(objectReference(object).kind);
   return { message: `check ${id} does not apply to the kind ${kind}, so this waiver has no effect`, fix };
-}
-
-function faultOfRemoved({ code, reason, successor }: RemovedCode): Omit<Fault, "path"> {
-  const fix = `remove ${code} from the annotation`;
-  if (successor === null) return { message: `check ${code} was removed, because ${reason}`, fix };
-  const message = `check ${code} is part of ${successor} now`;
-  if (BY_ID.get(successor)?.waivable !== true) return { message: `${message}, which nobody may waive`, fix };
-  return { message, fix: `write ${successor} instead of ${code}` };
 }

@@ -1,7 +1,6 @@
 import { RESOURCES } from "../ack/resources.ts";
 import type { DecisionSettings } from "./context.ts";
 import { LIMITS } from "./limits.ts";
-import { currentWaiver } from "./removed-codes.ts";
 import { mayWaive, waivedChecks } from "./waiver.ts";
 import { type BoundChecks, FAULTS_BETWEEN_PAUSES } from "./bind.ts";
 import { checksOf } from "../checks/by-kind.ts";
@@ -183,6 +182,6 @@ function waiverState(
   { object, requester }: CheckInput,
   settings: DecisionSettings,
 ): WaiverState {
-  if (!waivedChecks(object).map(currentWaiver).includes(id)) return "none";
+  if (!waivedChecks(object).includes(id)) return "none";
   return requester === null || mayWaive(requester, settings) ? "valid" : "ignored";
 }

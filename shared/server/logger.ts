@@ -2,7 +2,7 @@ import { type SelectorCounts } from "./metrics.ts";
 import process from "node:process";
 import { type DestinationStream, type Level, type Logger, pino, destination as toFile } from "pino";
 import { unknownGroups } from "../core/ack-groups.ts";
-import { type NoticedSettings, startNotices } from "../core/removed-settings.ts";
+import { type DecisionSettings, startNotices } from "../core/context.ts";
 import { withoutCommands } from "../formats/text.ts";
 import type { InventorySource } from "../sources/source.ts";
 
@@ -192,7 +192,7 @@ export function logInventory(source: InventorySource, log: Logger, selectorsOf: 
 }
 
 /** Logs the warnings about the settings of a server at its start. */
-export function logNotices(settings: NoticedSettings, log: Pick<Logger, "warn">): void {
+export function logNotices(settings: Pick<DecisionSettings, "runtime">, log: Pick<Logger, "warn">): void {
   for (const notice of startNotices(settings)) log.warn(notice);
 }
 

@@ -2,7 +2,6 @@ import { ResolverError } from "../formats/errors.ts";
 import { INFRASTRUCTURE_GROUP } from "../core/capa-kinds.ts";
 import { closest, quote } from "../formats/text.ts";
 import { OF_SELECTORS } from "../core/trust-settings.ts";
-import { REMOVED_SETTINGS, removedFrom } from "../core/removed-settings.ts";
 import {
   CHECK_SEVERITY, choicesOf, type Command, defaultOf, type Definition, withValue,
 } from "../core/setting-definition.ts";
@@ -58,8 +57,7 @@ function definitionsOf(command: Command): readonly (typeof DEFINITIONS)[number][
 function valuesOf(command: Command, { flags, environment }: Input): Record<string, unknown> {
   const valueOf = (name: SettingName): unknown => {
     const definition: Definition = SETTINGS[name];
-    const own = fromFlag(definition, flags[name]) ?? fromEnvironment(definition, environment);
-    return convert(definition, withRemoved(own, definition, removedValues(name, command, { flags, environment })));
+    return convert(definition, fromFlag(definition, flags[name]) ?? fromEnvironment(definition, environment));
   };
   const profile = PROFILE_NAMES.find((one) => one === valueOf("profile")) ?? SETTINGS.profile.default;
   return Object.fromEntries(definitionsOf(command).map(([name, definition]) => {
@@ -70,34 +68,10 @@ function valuesOf(command: Command, { flags, environment }: Input): Record<strin
 
 type Input = { readonly flags: Flags; readonly environment: Environment };
 
-/** Returns a warning for each removed setting that is set, with the setting or the action that replaces it. */
-export function removedWarnings(command: Command, { flags, environment }: Input): readonly string[] {
-  return removedFrom(command).flatMap(({ flag, instead }) => {
-    const variable = environmentName(flag);
-    const sources = [flags[flag] === undefined ? [] : [flag], environment[variable] === undefined ? [] : [variable]];
-    return sources.flat().map((source) => `${source} is no longer a setting: ${instead}`);
-  });
-}
-
-/** Returns the values of the removed settings whose successor is the setting. */
-function removedValues(name: SettingName, command: Command, { flags, environment }: Input): readonly string[] {
-  return removedFrom(command).flatMap(({ flag, successor }) => {
-    const value = flags[flag] ?? environment[environmentName(flag)] ?? [];
-    return successor?.setting === name ? [value].flat().flatMap((text) => successor.valuesOf(String(text))) : [];
-  });
-}
-
-/** Adds the values of removed settings to a list. Another setting has such a value only if it has none of its own. */
-function withRemoved(own: Flags[string], { type }: Definition, removed: readonly string[]): Flags[string] {
-  if (removed.length === 0) return own;
-  return type === "strings" ? [own ?? [], removed].flat().map(String) : own ?? removed[0];
-}
-
 function unknownVariables(environment: Environment): string[] {
   const current = DEFINITIONS.map(([, { flag }]) => environmentName(flag));
-  const known = new Set([...current, ...REMOVED_SETTINGS.map(({ flag }) => environmentName(flag))]);
   const unknown = Object.keys(environment).filter((name) =>
-    name.startsWith(PREFIX) && !known.has(name) && !SERVICE_LINK.test(name.slice(PREFIX.length)));
+    name.startsWith(PREFIX) && !current.includes(name) && !SERVICE_LINK.test(name.slice(PREFIX.length)));
   return unknown.toSorted().map((name) => {
     // Compares only the part after the common prefix, because the prefix would make all names similar.
     const guess = closest(name.slice(PREFIX.length), current.map((one) => one.slice(PREFIX.length)));

@@ -1,5 +1,5 @@
 import { type Test, test } from "tap";
-import { EXTENDED_NOTICE } from "../../shared/core/removed-settings.ts";
+import { EXTENDED_NOTICE } from "../../shared/core/context.ts";
 import { gatedDeployment } from "../fixtures/controllers.ts";
 import { ACK_SELECTOR_CRD, olderACKSelectorCRD } from "../fixtures/ack-selector-crd.ts";
 import {

@@ -1,6 +1,5 @@
 import { test } from "tap";
 import { CATALOGUE } from "../../shared/checks/catalogue.ts";
-import { REMOVED_CODES } from "../../shared/core/removed-codes.ts";
 import { ERRORS } from "../../shared/formats/errors.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -18,14 +17,6 @@ const SHOWN: readonly (readonly [title: string, code: string, stdout: string | R
       + "More than one IAMRoleSelector selects the resource.\n",
   ],
   ["an error after which a retry may help", "ERR_NOT_READY", /^ERR_NOT_READY: HTTP status 503; a retry may help\n/],
-  [
-    "a removed check with its successor", "ACK-04",
-    /^ACK-04 was removed: both report a resource without a role\. ACK-03 reports its faults\.\n\nACK-03: warn/,
-  ],
-  [
-    "a removed check without a successor", "IRS-33",
-    "IRS-33 was removed: it reported that a deletion is safe. No check reports its faults.\n",
-  ],
 ];
 for (const [title, code, expected] of SHOWN) {
   test(`explains ${title}`, async (t) => {
@@ -36,8 +27,8 @@ for (const [title, code, expected] of SHOWN) {
   });
 }
 
-test("explains every check, removed check and error", async (t) => {
-  const codes = [...CATALOGUE.map(({ id }) => id), ...REMOVED_CODES.map((one) => one.code), ...Object.keys(ERRORS)];
+test("explains every check and error", async (t) => {
+  const codes = [...CATALOGUE.map(({ id }) => id), ...Object.keys(ERRORS)];
   for (const code of codes) {
     const { status, stdout } = await runCommand(["explain", code]);
     t.equal(status, 0, code);

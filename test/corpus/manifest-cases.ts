@@ -12,8 +12,8 @@ const OUTSIDE = ["--url", "https://webhook.example.internal:9443", "--ca-file", 
 const RENDERINGS: readonly (readonly string[])[] = [
   [], ["--runtime", "extended"],
   [
-    "--controller-service-accounts", "ack-system/ack-s3-controller", "--controller-users",
-    "arn:aws:sts::*:assumed-role/ack*",
+    "--controller-users", "ack-system/ack-s3-controller",
+    "--controller-users", "arn:aws:sts::*:assumed-role/ack*",
     "--allowed-accounts", "111122223333", "--allowed-endpoint-hosts", "s3.amazonaws.com", "--waiver-users",
     "platform@example.com",
     "--check", "IRS-02=warn,ACK-10=off,NS-08=warn,FE-01=off,ACK-05=deny",

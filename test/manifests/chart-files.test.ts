@@ -5,7 +5,6 @@ import { chartFiles } from "../../manifests/chart-files.ts";
 import { field } from "../../shared/formats/json.ts";
 import { ACK_GROUPS } from "../../shared/core/ack-groups.ts";
 import { compareText } from "../../shared/formats/text.ts";
-import { REMOVED_VALUES } from "../../shared/core/removed-settings.ts";
 import { DEFINITIONS } from "../../shared/core/settings.ts";
 
 const FILES = chartFiles();
@@ -102,8 +101,7 @@ test("values.yaml has a value for each property of the schema, on every level", 
   };
   const found = [...missing(JSON.parse(FILES["values.schema.json"] ?? ""), values, "")];
   const optional = /^((global|enabled)$|settings\.|certificates\.issuerRef\.|updateStrategy\.)/;
-  const removed = REMOVED_VALUES.flatMap(({ key, isSetting }) => (isSetting ? [] : [key]));
-  t.same(found.filter((path) => !optional.test(path)), removed);
+  t.same(found.filter((path) => !optional.test(path)), []);
   t.ok(found.some((path) => path.startsWith("settings.")), "the settings have their own defaults");
 });
 

@@ -27,7 +27,7 @@
 {{- $serviceAccounts := list }}
 {{- /* A pattern for each user, in which * stands for any text. */}}
 {{- $users := list }}
-{{- range concat (.Values.settings.controllerUsers | default list) (.Values.settings.controllerServiceAccounts | default list) }}
+{{- range .Values.settings.controllerUsers }}
   {{- if regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$" . }}
     {{- $serviceAccounts = append $serviceAccounts (printf "system:serviceaccount:%s" (replace "/" ":" .)) }}
   {{- else }}

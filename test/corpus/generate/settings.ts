@@ -5,8 +5,7 @@ export type Environment = Readonly<Record<string, string>>;
 
 const CONTROLLERS = {
   CONTROLLER_ACCOUNT, CONTROLLER_ROLE: `arn:aws:iam::${CONTROLLER_ACCOUNT}:role/ack`, REGION: "eu-west-1",
-  CONTROLLER_SERVICE_ACCOUNTS: "ack-system/ack-s3-controller",
-  CONTROLLER_USERS: "arn:aws:sts::*:assumed-role/AmazonEKS*",
+  CONTROLLER_USERS: "ack-system/ack-s3-controller,arn:aws:sts::*:assumed-role/AmazonEKS*",
 };
 const WAIVERS = { WAIVER_USERS: "platform@example.com", WAIVER_GROUPS: "system:masters" };
 
@@ -30,12 +29,12 @@ const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "carm with both gates": { ...WAIVERS, MODE: "carm", TEAM_LEVEL_CARM: "true", SERVICE_LEVEL_CARM: "true" },
   "extended": { ...CONTROLLERS, ...WAIVERS, ...SIDECAR, RUNTIME: "extended" },
   "secrets": { ...WAIVERS, ...ENDPOINTS, IDENTITY_SECRET_NAMESPACE: "capa-system", CONTROLLER_ACCOUNT },
-  "watched": { WATCH_NAMESPACE: "team-a,payments", WATCH_SELECTORS: "managed" },
+  "debug": { LOG_LEVEL: "debug" },
   "injection": {
     ...SIDECAR, SIDECAR_CA_CONFIG_MAP: "corporate-ca", SIDECAR_ENV: "HTTPS_PROXY=http://proxy:3128",
     SIDECAR_ARGS: "--log-level=debug",
   },
-  "admits errors": { ...CONTROLLERS, ON_INTERNAL_ERROR: "admit", CAPA_SERVICE_ACCOUNTS: "capa/controller" },
+  "another CAPA": { ...CONTROLLERS, CAPA_SERVICE_ACCOUNTS: "capa/controller" },
 };
 const COMMON = ["by default", "known controllers", "carm", "carm with both gates", "secrets"];
 

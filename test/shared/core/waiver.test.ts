@@ -40,9 +40,6 @@ test("WAIVER-01 warns about each waiver without an effect, also offline, in an u
     "check ACK-30 does not apply to the kind Namespace, so this waiver has no effect. "
       + "Remove ACK-30 from the annotation.",
   ]);
-  t.same(ineffective("IRS-06", selector), [
-    "check IRS-06 is part of IRS-03 now, which nobody may waive. Remove IRS-06 from the annotation.",
-  ]);
   t.same(ineffective("IRS-30, IRS-15,,", selector), [], "checks of selectors");
   t.same(ineffective("IRS-52, ACK-30", bucketObject()), [], "checks of resources");
   t.end();

@@ -7,7 +7,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import { test } from "tap";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import { field, stringAt } from "../../../shared/formats/json.ts";
-import { EXTENDED_NOTICE } from "../../../shared/core/removed-settings.ts";
+import { EXTENDED_NOTICE } from "../../../shared/core/context.ts";
 import { ManifestSource } from "../../../shared/sources/file-source.ts";
 import { ALWAYS_CURRENT, type InventorySource, Listeners, type SourceStatus } from "../../../shared/sources/source.ts";
 import {

@@ -51,28 +51,6 @@ const VALUES: readonly (readonly [what: string, Command, Flags, Environment, exp
     "the namespaces of the controller identity", "webhook", { ...IN_CLUSTER, autoControllerIdentity: ["a,b", "c"] }, {},
     { autoControllerIdentity: ["a", "b", "c"] },
   ],
-  [
-    "removed settings", "webhook",
-    {
-      ...WEBHOOK, "--lease": ["platform/ack-role-resolver-webhook"], "--tls-host": ["fd00::1"],
-      "--controller-identity-namespaces": ["a,b"], "--controller-service-accounts": ["ack-system/s3, ack-system/iam"],
-      controllerUsers: ["jane"],
-    },
-    {},
-    {
-      namespace: "platform", autoControllerIdentity: ["a", "b"], url: "https://[fd00::1]",
-      controllerUsers: ["jane", "ack-system/s3", "ack-system/iam"],
-    },
-  ],
-  [
-    "removed variables", "lint", LINT,
-    { ACK_ROLE_RESOLVER_VERBOSE: "true", ACK_ROLE_RESOLVER_CONTROLLER_SERVICE_ACCOUNTS: "a/b" },
-    { logLevel: "debug", controllerUsers: ["a/b"] },
-  ],
-  [
-    "a setting and the removed one", "lint", { ...LINT, logLevel: "info" }, { ACK_ROLE_RESOLVER_VERBOSE: "true" },
-    { logLevel: "info" },
-  ],
 ];
 
 test("reads each setting from flags, variables, the profile and defaults", (t) => {
@@ -211,7 +189,7 @@ const FAULTS: readonly Row[] = [
   checks("everything=off", 'check "everything" does not exist; docs/checks.md lists the ids, such as IRS-03'),
   checks("*=warn", 'check "*" does not exist; docs/checks.md lists the ids, such as IRS-03'),
   checks("ACK-35=off", FIXED),
-  ...["=off", "IRS-17", "IRS-14=OFF", "IRS-17=OFF"].map((text) => checks(text, "expected ID=deny, ID=warn or ID=off")),
+  ...["=off", "IRS-17", "IRS-17=OFF"].map((text) => checks(text, "expected ID=deny, ID=warn or ID=off")),
   ["lint", LINT, { ACK_ROLE_RESOLVER_CHECK: "ACK-35=off" }, [`ACK_ROLE_RESOLVER_CHECK "ACK-35=off": ${FIXED}`]],
   ["resolve", { ...LINT, output: "sarif" }, {}, ["--output: expected one of text, wide, json"]],
   ["lint", { ...LINT, output: "xml" }, {}, ["--output: expected one of text, json, sarif, junit"]],

@@ -89,7 +89,6 @@ test("accepts --sidecar-args that the sidecar accepts", async (t) => {
   for (const args of [
     [], ["--base=identity-only", "--unmatched=deny"], ["--kind=Bucket.s3.services.k8s.aws", "--kind=Topic"],
     ["--region=eu-west-1"], ["--default-external-id=org-1", "--default-session-tags=team={namespace},a=b"], ["--team-level-carm", "--mode=carm"], ["--sts-endpoint=https://sts.example.com/?a=b"],
-    ["--watch-namespace=team-a"], // removed: the sidecar logs a warning
   ]) t.doesNotThrow(() => checkSidecarArgs(args), args.join(" "));
 });
 
