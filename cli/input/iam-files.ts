@@ -1,12 +1,10 @@
 import { createReadStream } from "node:fs";
 import { LIMITS } from "../../shared/core/limits.ts";
 import { readManifests } from "../../shared/files/manifest-reader.ts";
-import { readTemplateYAML } from "../../shared/files/template-yaml.ts";
 import { errorMessage, ResolverError } from "../../shared/formats/errors.ts";
-import { isJsonObject } from "../../shared/formats/json.ts";
 import { printable } from "../../shared/formats/text.ts";
 import { IAMData } from "../../shared/trust/iam-data.ts";
-import { IAMFile, unrecognized } from "../../shared/trust/iam-inputs.ts";
+import { IAMFile, templateError, unrecognized } from "../../shared/trust/iam-inputs.ts";
 import { parseSubject } from "../../shared/trust/iam-reader.ts";
 import { ElementReader, type JSONElement } from "../../shared/trust/json-elements.ts";
 
@@ -81,7 +79,7 @@ async function readIAMFile(argument: string, data: IAMData): Promise<void> {
   file.finish();
 }
 
-/** Yields the elements of a JSON text, or of a YAML text that is a template or contains manifests, many at a time. */
+/** Yields the elements of a JSON text, or of a YAML text that contains manifests, many at a time. */
 async function* elementsOf(path: string): AsyncGenerator<Iterable<JSONElement>, void, void> {
   const chunks: AsyncIterable<Buffer> = createReadStream(path, { highWaterMark: CHUNK_BYTES });
   const reader = new ElementReader();
@@ -114,17 +112,15 @@ function decode(bytes: Buffer): string {
   }
 }
 
-const TEMPLATE = /^["']?(?:AWSTemplateFormatVersion|Resources)["']?\s*:/m;
+const TEMPLATE_VERSION = /^["']?AWSTemplateFormatVersion["']?\s*:/m;
+const RESOURCES = /^["']?Resources["']?\s*:/m;
+const RESOURCE_OF_TEMPLATE = /\bType["']?\s*:\s*["']?AWS::/;
 const MANIFEST = /^["']?apiVersion["']?\s*:/m;
 
 function* elementsOfYAML(text: string): Generator<JSONElement, void, void> {
-  if (TEMPLATE.test(text)) {
-    const template = readTemplateYAML(text);
-    const members = Object.entries(isJsonObject(template) ? template : {});
-    for (const [key, value] of members) yield { key, index: null, value };
-  } else if (MANIFEST.test(text)) {
-    const { manifests, faults: [fault] } = readManifests(text, "");
-    if (fault !== undefined) throw new Error(`${fault.line === null ? "" : `line ${fault.line}: `}${fault.message}`);
-    for (const [index, { object }] of manifests.entries()) yield { key: "items", index, value: object };
-  } else throw unrecognized();
+  if (TEMPLATE_VERSION.test(text) || (RESOURCES.test(text) && RESOURCE_OF_TEMPLATE.test(text))) throw templateError();
+  if (!MANIFEST.test(text)) throw unrecognized();
+  const { manifests, faults: [fault] } = readManifests(text, "");
+  if (fault !== undefined) throw new Error(`${fault.line === null ? "" : `line ${fault.line}: `}${fault.message}`);
+  for (const [index, { object }] of manifests.entries()) yield { key: "items", index, value: object };
 }

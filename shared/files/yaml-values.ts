@@ -11,8 +11,6 @@ export type Positions = WeakMap<object, ReadonlyMap<string | number, number>>;
 interface YamlContext {
   readonly positions: Positions;
   readonly aliases: AliasBudget;
-  /** Whether a number that is not written as its value is, such as `012`, is a text, as in IAM. Default: no. */
-  readonly keepsNumbers?: boolean;
   /** Records a fault at a character offset. */
   fault(offset: number, message: string): void;
 }
@@ -163,10 +161,6 @@ export class YamlValues {
 
   #scalarValue(node: ScalarNode): string | number | boolean | null {
     const scalar = this.#scalar(node);
-    const isNumber = typeof scalar === "number" || typeof scalar === "bigint";
-    if (isNumber && this.#context.keepsNumbers === true && node.tag === undefined && String(scalar) !== textOf(node)) {
-      return textOf(node);
-    }
     const value = typeof scalar === "bigint" ? Number(scalar) : scalar;
     if (typeof value !== "number" || Number.isFinite(value)) return value;
     this.#context.fault(startOf(node), `${textOf(node)} is not a JSON number; quote it to make it a string`);

@@ -1,9 +1,6 @@
 import { type Operator, parseOperator } from "./condition-operators.ts";
-import {
-  type LookUp, parseTemplate, type Possibilities, type Resolved, resolveTemplate, type Template,
-} from "./policy-variables.ts";
+import { type LookUp, parseTemplate, type Resolved, resolveTemplate, type Template } from "./policy-variables.ts";
 import { agreed, allOf, anyOf, known, type Match, NO, not, unknown } from "./three-values.ts";
-import { UNRESOLVED_TEXT } from "./unresolved-values.ts";
 import { matches, matchesARN, type Pattern, type Value } from "./wildcard-pattern.ts";
 
 /** One key of one operator in the element `Condition`. */
@@ -36,15 +33,8 @@ export function evaluateCondition(condition: Condition, lookUp: LookUp): Match {
   // IAM stores an empty list, and AWS documents only that it does not affect the policy.
   if (condition.values.length === 0) return unknown(`values of ${key}`);
   const states = lookUp(key.toLowerCase());
-  if (condition.values.includes(UNRESOLVED_TEXT)) return withAnyValues(operator, states);
   const test: Test = { ...condition, operator, resolved: templates.map((one) => resolveTemplate(one, lookUp)) };
   return agreed(states.map((values) => withoutInvalid(evaluateState(test, values), test)), key);
-}
-
-/** Whether a condition is true whatever its values are. What is missing is known where the values are read. */
-function withAnyValues(operator: Operator, states: Possibilities): Match {
-  const isAbsent = states.every((values) => values === null) && operator.comparison !== "null";
-  return isAbsent ? absent(operator) : unknown();
 }
 
 /** A condition in which the variables have values. */

@@ -1,6 +1,6 @@
+import { isJsonObject, stringAt } from "../formats/json.ts";
 import { ACKManifests } from "./ack-manifests.ts";
 import { AuthorizationDetails, LISTS } from "./authorization-details.ts";
-import { CloudFormationTemplate } from "./cloudformation-template.ts";
 import { GetRole } from "./get-role.ts";
 import type { IAMReader, ReaderContext } from "./iam-reader.ts";
 import type { JSONElement } from "./json-elements.ts";
@@ -40,10 +40,6 @@ const INPUTS: readonly IAMInput[] = [
     open: (context) => new TerraformJSON(context),
   },
   {
-    name: "a CloudFormation template", keys: ["AWSTemplateFormatVersion", "Resources"],
-    open: (context) => new CloudFormationTemplate(context),
-  },
-  {
     name: "manifests of iam.services.k8s.aws", keys: ["apiVersion", "kind", "metadata", "spec", "status", "items"],
     open: (context) => new ACKManifests(context),
   },
@@ -65,6 +61,7 @@ export class IAMFile implements IAMReader {
   }
 
   add(element: JSONElement): void {
+    if (isTemplate(element)) throw templateError();
     const input = BY_KEY.get(element.key);
     if (input !== undefined && input !== this.#input) this.#open(input);
     if (this.#reader !== null) this.#reader.add(element);
@@ -85,6 +82,17 @@ export class IAMFile implements IAMReader {
     for (const element of this.#early) this.#reader.add(element);
     this.#early = [];
   }
+}
+
+function isTemplate({ key, value }: JSONElement): boolean {
+  if (key !== "Resources" || !isJsonObject(value)) return key === "AWSTemplateFormatVersion";
+  return Object.values(value).some((resource) => stringAt(resource, "Type")?.startsWith("AWS::") === true);
+}
+
+/** Returns the error for a CloudFormation template. */
+export function templateError(): Error {
+  return new Error("a CloudFormation template, whose functions only AWS evaluates; deploy the stack and pass "
+    + "aws iam get-account-authorization-details, or pass terraform show -json or manifests of iam.services.k8s.aws");
 }
 
 /** Returns the error for a file of another kind. */

@@ -6,7 +6,6 @@ import type { IAMRole } from "./iam-objects.ts";
 import type { ParsedPolicy, Policy, Statement } from "./policy-document.ts";
 import type { Principal } from "./policy-principal.ts";
 import { POLICY_SIZES } from "./policy-text.ts";
-import { mayBeUnresolved } from "./unresolved-values.ts";
 import { MANY, type Pattern } from "./wildcard-pattern.ts";
 
 /** Why IAM rejects a planned trust policy as a whole, or may reject it. */
@@ -44,13 +43,12 @@ export function doubtful({ text }: Rejection): ParsedPolicy {
 }
 
 function rejectionsIn(statement: Statement, roleARN: string, data: IAMData): Rejection[] {
-  const { index, sid, conditions, missing } = statement;
-  const { principals, actions } = statement.stated ?? statement;
+  const { index, sid, conditions, principals, actions } = statement;
   const place = `statement ${sid ?? index}`;
   const operator = conditions.find((one) => one.operator === null)?.operatorText;
   return [
     ...principals.items.flatMap((one) => principalRejection(one, { place, roleARN, data }) ?? []),
-    ...(principals.items.length === 0 && missing.length === 0 ? [perhaps(`${place} names no principal`)] : []),
+    ...(principals.items.length === 0 ? [perhaps(`${place} names no principal`)] : []),
     ...(principals.isNegated ? [perhaps(`${place} has NotPrincipal`)] : []),
     ...actionRejections(actions, place),
     ...(operator === undefined ? [] : [perhaps(`${place} has the operator ${quote(operator)}`)]),
@@ -82,7 +80,7 @@ const SESSION = /:assumed-role\/[\w+=,.@-]{1,64}\/[\w+=,.@-]{1,64}$/;
 /** A principal that has a name. */
 type Named = Exclude<Principal, { readonly kind: "any" | "id" | "wildcard" }>;
 
-type Malformed = Extract<Principal, { readonly kind: "invalid" }>;
+type Invalid = Extract<Principal, { readonly kind: "invalid" }>;
 /** A principal of one partition: an account, or an ARN in it. */
 type Local = Extract<Principal, { readonly kind: "account" } | { readonly arn: string }>;
 
@@ -101,12 +99,12 @@ function principalRejection(principal: Principal, context: Place): Rejection | n
   }
   if (principal.kind === "id") return perhaps(`${named(principal.id)} may be the unique ID of a deleted role or user`);
   if (principal.kind === "any") return null;
-  return isMalformed(principal) ? certainly(`${named(textOf(principal))} is malformed`)
-    : namedRejection(principal, context);
+  return principal.kind === "invalid" || isMalformed(principal)
+    ? certainly(`${named(textOf(principal))} is malformed`) : namedRejection(principal, context);
 }
 
 /** Why IAM may reject a principal that is well-formed. */
-function namedRejection(principal: Exclude<Named, Malformed>, context: Place): Rejection | null {
+function namedRejection(principal: Exclude<Named, Invalid>, context: Place): Rejection | null {
   if (principal.kind === "federated" || principal.kind === "service") {
     const doubt = doubtAbout(principal);
     const { name } = principal;
@@ -139,9 +137,7 @@ function absence(
   return certainly(`the principal ${quote(arn)} of ${place} does not exist in the export of its account`);
 }
 
-/** A false result excludes the kind `invalid`; a true one does not mean it. */
-function isMalformed(principal: Named): principal is Malformed {
-  if (principal.kind === "invalid") return true;
+function isMalformed(principal: Exclude<Named, Invalid>): boolean {
   if (principal.kind === "service") return !SERVICE_NAME.test(principal.name);
   if (principal.kind === "session") return !SESSION.test(principal.arn);
   if (principal.kind !== "role" && principal.kind !== "user") return false;
@@ -172,21 +168,18 @@ function isOfAnyService([first]: Pattern): boolean {
   return first === MANY;
 }
 
-/** One statement with unresolved values stands for two, which have the same position. */
 function repeatedSids({ statements }: Policy): Rejection[] {
-  const positions = new Map<string, number>();
-  for (const { sid, index } of statements) {
-    if (sid === null) continue;
-    const first = positions.get(sid) ?? index;
-    if (first !== index) return [certainly(`two statements have the Sid ${quote(sid)}`)];
-    positions.set(sid, first);
+  const seen = new Set<string | null>();
+  for (const { sid } of statements) {
+    if (sid !== null && seen.has(sid)) return [certainly(`two statements have the Sid ${quote(sid)}`)];
+    seen.add(sid);
   }
   return [];
 }
 
 /** Only the quota of the account tells whether a trust policy above the default size fits. */
 function sizeRejections(document: string): Rejection[] {
-  const size = mayBeUnresolved(document) ? 0 : document.replaceAll(/\s/g, "").length;
+  const size = document.replaceAll(/\s/g, "").length;
   const { trust, trustQuota } = POLICY_SIZES;
   if (size <= trust) return [];
   const isCertain = size > trustQuota;

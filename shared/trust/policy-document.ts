@@ -4,7 +4,7 @@ import { type Condition, conditionOf } from "./condition.ts";
 import { type Principal, parsePrincipal } from "./policy-principal.ts";
 import { type PolicyFault, readPolicyJSON } from "./policy-text.ts";
 import { parseTemplate, type Template } from "./policy-variables.ts";
-import { knownItems, mayBeUnresolved, statementVariants, unresolvedName } from "./unresolved-values.ts";
+import { unresolvedName } from "./unresolved-values.ts";
 import { type Pattern, wildcards } from "./wildcard-pattern.ts";
 
 /** A trust policy has principals and no resources. Every other policy of IAM has resources and no principals. */
@@ -26,10 +26,6 @@ export interface Statement {
   /** Empty in a trust policy. A null entry never matches. */
   readonly resources: ListElement<Template | null>;
   readonly conditions: readonly Condition[];
-  /** What is not known of the statement, which then matches at most what the other fields say. */
-  readonly missing: readonly string[];
-  /** What the document states in any case. Null if nothing is missing. */
-  readonly stated: Pick<Statement, "principals" | "actions"> | null;
 }
 
 /** An element such as `Action`, or its negation, such as `NotAction`. */
@@ -55,9 +51,8 @@ class DocumentError extends Error {
 export function parsePolicy(document: unknown, kind: PolicyKind): ParsedPolicy {
   const json = readPolicyJSON(document);
   if ("fault" in json) return { policy: null, fault: json.fault };
-  const isKnown = typeof document === "string" && !mayBeUnresolved(document);
   try {
-    return { policy: policyOf(json.value, kind, isKnown), fault: null };
+    return { policy: policyOf(json.value, kind), fault: null };
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error;
     return { policy: null, fault: { path: error.path, message: error.message } };
@@ -69,8 +64,9 @@ const STATEMENT_FIELDS = [
   "Sid", "Effect", "Principal", "NotPrincipal", "Action", "NotAction", "Resource", "NotResource", "Condition",
 ];
 
-function policyOf(value: unknown, kind: PolicyKind, isKnown: boolean): Policy {
-  rejectUnresolved(value, []);
+function policyOf(value: unknown, kind: PolicyKind): Policy {
+  const unknown = unresolvedName(value);
+  if (unknown !== null) throw new DocumentError([], `not known: ${unknown}`);
   const policy = objectOf(value, [], POLICY_FIELDS);
   const { Version: version = "2008-10-17" } = policy;
   if (version !== "2008-10-17" && version !== "2012-10-17") {
@@ -80,53 +76,23 @@ function policyOf(value: unknown, kind: PolicyKind, isKnown: boolean): Policy {
   const statements = Array.isArray(list) ? list as unknown[] : [list];
   const hasVariables = version === "2012-10-17";
   return {
-    statements: statements.flatMap((statement, i) => {
+    statements: statements.map((statement, i) => {
       const path = Array.isArray(list) ? ["Statement", i] : ["Statement"];
-      return statementsOf(statement, { path, kind, hasVariables, isKnown, index: i + 1 });
+      return statementOf(statement, { path, kind, hasVariables, index: i + 1 });
     }),
   };
-}
-
-function rejectUnresolved(value: unknown, path: FieldPath): void {
-  const name = unresolvedName(value);
-  if (name !== null) throw new DocumentError(path, `not known: ${name}`);
 }
 
 interface StatementContext {
   readonly path: FieldPath;
   readonly kind: PolicyKind;
   readonly hasVariables: boolean;
-  /** Whether the document contains no unresolved values. */
-  readonly isKnown: boolean;
   readonly index: number;
 }
 
-/** Returns the statement, or two that stand for one with unresolved values. */
-function statementsOf(value: unknown, context: StatementContext): Statement[] {
-  const { path, kind, isKnown } = context;
-  rejectUnresolved(value, path);
+function statementOf(value: unknown, { path, kind, hasVariables, index }: StatementContext): Statement {
   const object = objectOf(value, path, STATEMENT_FIELDS);
   rejectElementsOfOthers(object, path, kind);
-  const variants = isKnown ? [{ statement: object, missing: [] }] : statementVariants(object);
-  return variants.map(({ statement, missing }) => ({
-    ...statementOf(statement, context), missing, stated: missing.length === 0 ? null : statedIn(object, context),
-  }));
-}
-
-/** Reads the items that are known of a statement of which others are not. */
-function statedIn(object: JsonObject, { path, kind }: StatementContext): Statement["stated"] {
-  const element = <Item>(name: "Principal" | "Action", read: ReadItems<Item>): ListElement<Item> => {
-    const isNegated = Object.hasOwn(object, `Not${name}`);
-    const key = isNegated ? `Not${name}` : name;
-    const items = knownItems(name, object[key]);
-    return { isNegated, items: items === undefined ? [] : read(items, [...path, key]) };
-  };
-  const principals = kind === "trust" ? element("Principal", principalsOf) : NONE;
-  return { principals, actions: element("Action", actionsOf) };
-}
-
-function statementOf(object: JsonObject, context: StatementContext): Omit<Statement, "missing" | "stated"> {
-  const { path, kind, hasVariables, index } = context;
   const { Sid: sid = "", Effect: effect, Condition: conditions = {} } = object;
   return {
     index, sid: sidOf(sid, path), effect: effectOf(effect, path),

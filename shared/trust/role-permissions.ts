@@ -68,8 +68,8 @@ export class RolePermissions {
 }
 
 function isCertain(statement: Statement): boolean {
-  const { effect, conditions, missing, resources } = statement;
-  const isPlain = effect === "Allow" && conditions.length === 0 && missing.length === 0 && !resources.isNegated;
+  const { effect, conditions, resources } = statement;
+  const isPlain = effect === "Allow" && conditions.length === 0 && !resources.isNegated;
   return isPlain && coversAction(statement, "sts:AssumeRole");
 }
 

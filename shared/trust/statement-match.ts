@@ -3,7 +3,7 @@ import { type Condition, evaluateCondition } from "./condition.ts";
 import type { Statement } from "./policy-document.ts";
 import { type LookUp, resolveTemplate, type Template } from "./policy-variables.ts";
 import { matchesPrincipals, namedCallers, type Naming, type PrincipalContext } from "./principal-match.ts";
-import { allOf, anyOf, known, type Match, not, unknown, YES } from "./three-values.ts";
+import { allOf, anyOf, known, type Match, not, unknown } from "./three-values.ts";
 import { matchesAction, matchesResource } from "./wildcard-pattern.ts";
 
 /** The request for the authorization of one action, as statements are compared with it. */
@@ -65,13 +65,10 @@ function matchTemplate(template: Template | null, arn: string, lookUp: LookUp, i
   return isNegated ? unknown("variable of NotResource without a value") : known(false);
 }
 
-/** Matches the conditions, and what is not known of the statement as one of them. */
-function matchConditions(
-  { conditions, missing }: Statement, lookUp: LookUp,
-): Pick<StatementMatch, "match" | "failed"> {
+function matchConditions({ conditions }: Statement, lookUp: LookUp): Pick<StatementMatch, "match" | "failed"> {
   const results = conditions.map((condition) => ({ condition, match: evaluateCondition(condition, lookUp) }));
   return {
-    match: allOf([...results.map(({ match }) => match), missing.length === 0 ? YES : unknown(...missing)]),
+    match: allOf(results.map(({ match }) => match)),
     failed: results.filter(({ match }) => match.answer === "no").map(({ condition }) => condition),
   };
 }

@@ -22,9 +22,7 @@ type Way = (typeof WAYS)[number];
  * because anyone may fulfil them one day.
  */
 export function trustedBy({ statements }: Policy): Trusted[] {
-  const denies = statements.filter(({ effect, conditions, missing }) => (
-    effect === "Deny" && conditions.length === 0 && missing.length === 0
-  ));
+  const denies = statements.filter(({ effect, conditions }) => effect === "Deny" && conditions.length === 0);
   const found = new Map<string, Trusted>();
   for (const statement of statements) {
     if (statement.effect !== "Allow") continue;

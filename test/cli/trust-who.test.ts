@@ -136,24 +136,9 @@ test("trust who --all lists roles without a known name by their address, and jud
   const bad = JSON.stringify(document(allow({ AWS: [APP, "ack"] })));
   for (const [file, fault] of [
     [plan({ name_prefix: "ack-" }, { name: true, assume_role_policy: true }), /not valid: not known: aws_iam_role.app/],
+    [plan({ name_prefix: "ack-" }, { name: true }), /^aws_iam_role.app: its trust policy is not known yet\n/],
     [plan({ ...named, assume_role_policy: bad }, { name: true }), /^aws_iam_role.app: IAM rejects the planned trust/],
   ] as const) t.match(await run(file), { status: 2, stderr: fault });
-});
-
-test("trust who --all judges the roles of a template whose names CloudFormation generates", async (t) => {
-  const role = { Type: "AWS::IAM::Role", Properties: { AssumeRolePolicyDocument: JSON.parse(EVERYONE) as unknown } };
-  const loop = { "Fn::ForEach::Roles": ["Name", ["a", "b"], { "Role${Name}": role }] };
-  const run = (...resources: readonly object[]): Promise<CommandResult> => {
-    const file = fileOf(JSON.stringify({ Resources: Object.assign({}, ...resources) as unknown }));
-    return runCommand(["trust", "who", "--all", "--iam", `222222222222=${file}`]);
-  };
-  t.match(await run({ App: role }), { status: 1, stdout: /^App \(a role whose name is not known yet\): 1\n/ });
-  t.match(await run(loop), { status: 2, stderr: /^Fn:\\u003aForEach::Roles: its trust policy is not known yet\n/ });
-  const placed = { ...role, Properties: { ...role.Properties, RoleName: "app", Path: { Ref: "Path" } } };
-  t.match(await run({ App: placed }), { status: 1, stdout: /^App \(a role/ });
-  t.match(await run({ "Fn::ForEach::Buckets": ["Name", ["a"], { "B${Name}": { Type: "AWS::S3::Bucket" } }] }), {
-    status: 2, stderr: /--iam: no input contains a role/,
-  });
 });
 
 test("trust who --all fails if an input lacks roles", async (t) => {

@@ -17,12 +17,6 @@ function fileOf(t: Test, name: string, content: string | Buffer): string {
 }
 
 test("recognizes each kind of file by its content", async (t) => {
-  const template = [
-    "AWSTemplateFormatVersion: 2010-09-09", "Resources:", "  Target:", "    Type: AWS::IAM::Role", "    Properties:",
-    "      RoleName: target", "      AssumeRolePolicyDocument:", "        Version: 2012-10-17", "        Statement:",
-    "          Effect: Allow", "          Action: sts:AssumeRole",
-    "          Principal: {AWS: !Sub 'arn:${AWS::Partition}:iam::${AWS::AccountId}:role/near'}",
-  ].join("\n");
   const manifest = [
     "apiVersion: v1", "kind: ConfigMap", "metadata: {name: c}", "---", "apiVersion: iam.services.k8s.aws/v1alpha1",
     "kind: Role", "metadata: {name: target}", "spec:", "  name: target",
@@ -33,10 +27,10 @@ test("recognizes each kind of file by its content", async (t) => {
   const state: Fields = { format_version: "1.0", values: { root_module: { resources: [
     { address: "aws_iam_role.t", type: "aws_iam_role", mode: "managed", values },
   ] } } };
-  const folder = { near: NEAR_ROLE, template, manifest, role: JSON.stringify({ Role: role }, null, 4) };
+  const folder = { near: NEAR_ROLE, manifest, role: JSON.stringify({ Role: role }, null, 4) };
   const texts = { ...folder, state: JSON.stringify(state), trust: `\u{FEFF}\n${JSON.stringify(TRUST)}` };
   const dir = t.testdir(texts);
-  const files = ["222222222222=template", "222222222222=manifest", "role", "state", `${ROLE}=trust`];
+  const files = ["222222222222=manifest", "role", "state", `${ROLE}=trust`];
   for (const file of files) {
     const [, subject = "", name = ""] = /^(.*=)?(.*)$/.exec(file) ?? [];
     const paths = [path.join(dir, "near"), `${subject}${path.join(dir, name)}`];
@@ -45,17 +39,15 @@ test("recognizes each kind of file by its content", async (t) => {
 });
 
 test("rejects other files with their path, and the line of YAML", async (t) => {
-  const list = "a CloudFormation template, manifests of iam.services.k8s.aws";
+  const list = "terraform show -json, manifests of iam.services.k8s.aws";
   const cases: Readonly<Record<string, readonly [content: string | Buffer, message: string]>> = {
     "other.json": ['{"Users": []}', list], "text.txt": ["hello", list], "empty.json": ["", "the text is empty"],
     "list.json": ["[]", "the text is not a JSON object"], "cut.json": ['{"Roles": [{"Arn"', "it is cut off"],
     "both.json": [
-      '{"Roles": [], "Resources": {}}',
-      "the file contains aws iam list-roles and a CloudFormation template; pass one file for each",
+      '{"Roles": [], "Role": {}}', "the file contains aws iam list-roles and aws iam get-role; pass one file for each",
     ],
     "bytes.yaml": [Buffer.from([0x61, 0xFF]), "not valid UTF-8"],
-    "template.yaml": ["Resources:\n  A: [", "line 2: invalid YAML"],
-    "scalar.yaml": ["- x\n---\nResources: 1", "a template is one document"],
+    "resources.yaml": ["Resources: [A]", list],
     "manifest.yaml": ["apiVersion: v1\nkind: [", "line 2: invalid YAML"],
     "deep.json": [`{"Role": ${"[".repeat(4_000)}`, "Role[0] is nested deeper than 1000 levels"],
   };
@@ -67,6 +59,21 @@ test("rejects other files with their path, and the line of YAML", async (t) => {
   const message = "--iam arn:aws:s3:::b=/x: arn:aws:s3:::b is neither an account nor an ARN of IAM";
   await t.rejects(readIAMFiles(["arn:aws:s3:::b=/x"]), { code: "ERR_INPUT_UNREADABLE", message });
   await t.rejects(readIAMFiles(["/missing=x.json"]), /--iam \/missing=x.json: ENOENT/);
+});
+
+test("says what to pass instead of a CloudFormation template", async (t) => {
+  const message = "a CloudFormation template, whose functions only AWS evaluates; deploy the stack and pass "
+    + "aws iam get-account-authorization-details, or pass terraform show -json or manifests of iam.services.k8s.aws";
+  for (const text of [
+    '{"Description": "", "Resources": {"A": null, "B": {"Type": "AWS::IAM::Role"}}}',
+    '{"AWSTemplateFormatVersion": "2010-09-09", "Resources": {}}', '"AWSTemplateFormatVersion" : x\nResources: [',
+    "Transform: AWS::Serverless-2016-10-31\nResources:\n  A:\n    Type: AWS::IAM::Role\n    Name: !Sub ${A}",
+  ]) {
+    const file = fileOf(t, "template", text);
+    await t.rejects(readIAMFiles([file]), { code: "ERR_INPUT_UNREADABLE", message: `--iam ${file}: ${message}` }, text);
+  }
+  const other = fileOf(t, "other.json", '{"Resources": {"A": {"Type": "Role"}}}');
+  await t.rejects(readIAMFiles([other]), { message: /not a known kind of file/ });
 });
 
 test("names both files that contradict each other", async (t) => {

@@ -58,18 +58,14 @@ test("a stored trust policy is read as it is", async (t) => {
   t.match(ask(APP, dataOf([ROLE, document(allow({ AWS: [APP, "ack"] }))], CALLERS)), /^no: IAM rejects /);
 });
 
-test("a plan of Terraform and a template are planned, a state of Terraform is stored", async (t) => {
+test("a plan of Terraform is planned, a state of Terraform is stored", async (t) => {
   const text = JSON.stringify(document(allow({ AWS: [APP, "ack"] })));
   const values = { name: "target", path: "/", assume_role_policy: text };
   const resource = { address: "aws_iam_role.target", mode: "managed", type: "aws_iam_role", name: "target" };
   const change = { actions: ["create"], before: null, after: values };
   const plan = { format_version: "1.2", resource_changes: [{ ...resource, change }] };
   const state = { format_version: "1.0", values: { root_module: { resources: [{ ...resource, values }] } } };
-  const template = { Resources: { Target: {
-    Type: "AWS::IAM::Role", Properties: { RoleName: "target", AssumeRolePolicyDocument: JSON.parse(text) as unknown },
-  } } };
   t.match(ask(APP, dataOf([ACCOUNT, plan], CALLERS)), /^no: IAM rejects /);
-  t.match(ask(APP, dataOf([ACCOUNT, template], CALLERS)), /^no: IAM rejects /);
   t.equal(ask(APP, dataOf([ACCOUNT, state], CALLERS)), "yes");
 });
 
@@ -132,37 +128,6 @@ test("a planned trust policy of ordinary principals is accepted", async (t) => {
   t.equal(rejectionOf({ arn: ROLE, trust: null, isStored: false }, data), null);
   t.equal(rejectionOf({ arn: ROLE, trust: "{", isStored: false }, data), null, "reported as invalid");
   t.match(ask(NEAR, planned(allow({ AWS: NEAR }))), /^unknown/, "its account is not exported whole");
-});
-
-test("what a template does not know of a statement is no reason to reject it", async (t) => {
-  const AssumeRolePolicyDocument = document(
-    { ...GOOD, Sid: "A", Action: ["sts:AssumeRole", { Ref: "Action" }] }, allow({ AWS: [APP, { Ref: "Other" }] }),
-  );
-  const template = { Resources: { Target: {
-    Type: "AWS::IAM::Role", Properties: { RoleName: "target", AssumeRolePolicyDocument },
-  } } };
-  t.equal(ask(APP, dataOf([ACCOUNT, template], CALLERS)), "yes");
-});
-
-test("what a template states of a statement is rejected, whatever is not known of it", async (t) => {
-  const other = { "Fn::ImportValue": "Other" };
-  const Condition = { StringEquals: { "aws:PrincipalOrgID": other } };
-  const bad = "arn:aws:iam::111122223333:role/ack-*";
-  const wildcard = /the principal "arn:.*-\*" of statement 2 contains a wildcard/;
-  const service = /statement 2 has an action of another service/;
-  const cases: readonly (readonly [text: RegExp, statement: Fields])[] = [
-    [wildcard, { ...allow({ AWS: [bad, other] }), Condition }],
-    [wildcard, { ...allow({ AWS: bad, Service: other }), Condition }],
-    [wildcard, { Effect: "Deny", NotPrincipal: { AWS: [bad, other] }, Action: "sts:AssumeRole" }],
-    [service, { ...GOOD, Action: ["s3:GetObject", other], Condition }],
-    [service, { ...allow({ AWS: other }), Action: "s3:GetObject" }],
-  ];
-  const answerTo = (...statements: readonly Fields[]): string => {
-    const Properties = { RoleName: "target", AssumeRolePolicyDocument: document(GOOD, ...statements) };
-    return ask(APP, dataOf([ACCOUNT, { Resources: { Target: { Type: "AWS::IAM::Role", Properties } } }], CALLERS));
-  };
-  t.equal(answerTo({ ...allow(other), Condition: other }), "yes", "nothing of it is known");
-  for (const [text, statement] of cases) t.match(answerTo(statement), text);
 });
 
 test("lint and trust who name the principal that IAM rejects", async (t) => {

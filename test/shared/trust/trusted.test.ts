@@ -1,7 +1,6 @@
 import { test } from "tap";
 import { parsePolicy } from "../../../shared/trust/policy-document.ts";
 import { trustedBy } from "../../../shared/trust/trusted.ts";
-import { unresolved } from "../../../shared/trust/unresolved-values.ts";
 import { document } from "./iam-export.ts";
 import { allow, APP, decide, type Fields, NEAR, requestOf, ROLE, sessionOf } from "./trust-cases.ts";
 
@@ -201,9 +200,4 @@ test("knows which principals need a permission of their account", async (t) => {
   t.same(isDelegated(allow(account, limited)), [true]);
   t.same(isDelegated(allow(account, limited), allow({ AWS: "arn:aws:iam::222222222222:role/near" })), [false]);
   t.same(isDelegated(allow({ AWS: "arn:aws:iam::222222222222:role/near" }), allow(account, limited)), [false]);
-});
-
-test("a deny of which a part is not known removes nobody", async (t) => {
-  t.same(names(allow({ AWS: [NEAR, APP] }), deny({ AWS: unresolved("Ref Param") })), [APP, NEAR]);
-  t.same(names(allow({ AWS: [NEAR, APP] }), deny({ AWS: [NEAR, unresolved("Ref Param")] })), [APP]);
 });
