@@ -15,12 +15,14 @@ test("reads dates, zones and numbers of seconds", async (t) => {
   t.equal(secondsOf("2026-02-28T10:00+02:30"), Date.UTC(2026, 1, 28, 7, 30) / 1000);
   t.equal(secondsOf("2026-02-28T10:00:30.5-01:00"), Date.UTC(2026, 1, 28, 11, 0, 30) / 1000);
   t.equal(secondsOf("1793491200"), 1_793_491_200);
+  t.equal(secondsOf("0001-01-01"), -62_135_596_800);
+  t.equal(secondsOf("1969-12-31T23:59:59.5Z"), -1);
 });
 
 test("rejects other texts", async (t) => {
   const texts = [
     "", "soon", "2026", "2026-13-01", "2026-00-01", "2026-02-29", "2026-02-00", "2026-01-01T10:00", "2026-01-01T24:00Z",
-    "2026-01-01T10:60Z", "2026-01-01T10:00:60Z",
+    "2026-01-01T10:60Z", "2026-01-01T10:00:60Z", "2026-01-01T10:00:00+24:00",
   ];
   t.same(texts.map(secondsOf), texts.map(() => null));
 });
