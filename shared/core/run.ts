@@ -37,11 +37,18 @@ export function runChecks(input: CheckInput, settings: DecisionSettings): CheckR
 
 /** Like `runChecks`, but pauses regularly, because a selector change can affect every resource in the cluster. */
 export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): Paced<CheckResult> {
+  return yield* runBoundChecks(checksOf(input, settings), input, settings);
+}
+
+/** The same for some of the checks of the object. */
+export function* runBoundChecks(
+  checks: readonly BoundChecks[], input: CheckInput, settings: DecisionSettings,
+): Paced<CheckResult> {
   const findings: Finding[] = [];
   const skipped: SkippedCheck[] = [];
   const requirements = new Requirements(input, settings);
   let ran = 0;
-  for (const bound of checksOf(input, settings)) {
+  for (const bound of checks) {
     for (const planned of plannedChecks(bound.checks, operationOf(input), settings)) {
       const needs = requirements.unmet(planned.requires);
       if (needs.length > 0) {

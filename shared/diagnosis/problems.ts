@@ -16,19 +16,22 @@ import { overlappingSelectors } from "../ack/selector-conflicts.ts";
 import type { ACKResource } from "../core/ack-resource.ts";
 import type { ErrorCode } from "../formats/errors.ts";
 import { formatFieldPath } from "../formats/json.ts";
-import { paced, type Paced } from "../formats/paced.ts";
+import { drain, paced, type Paced } from "../formats/paced.ts";
 import { listOf } from "../formats/text.ts";
 import type { Inventory } from "../core/inventory.ts";
 import type { Identity } from "../capa/identity.ts";
 import { type Referrer, refersToIdentity } from "../capa/referrer.ts";
 import type { JudgedSelector } from "../ack/selector.ts";
 import type { AnnotatedObject, ResourceScope, ResourceState } from "./stale-resources.ts";
-import { findFaults, type Finding, findingSentences, fixOf, type QuickCheck, type Section } from "../core/check.ts";
+import { bindChecks } from "../core/bind.ts";
+import { contextOf, type Finding, findingSentences, type QuickCheck, type Section } from "../core/check.ts";
 import { ACK_02 } from "../ack/forged-annotations.ts";
 import { identitySubject, type Problem, resourceSubject, selectorSubject } from "./problem.ts";
+import { runBoundChecks } from "../core/run.ts";
 
 /** The checks of a resource whose faults are reported as Events. */
 const CHECKS: readonly QuickCheck<ResourceChange>[] = [ACK_03, ACK_05, ACK_05B, ACK_07, ACK_08, ACK_10B];
+const CHECKS_OF_STORED = [...CHECKS, ACK_02];
 
 /** The reasons of the Events about the faults in each section of `audit`. */
 const REASONS: ReadonlyMap<Section | undefined, string> = new Map([
@@ -63,7 +66,7 @@ export function resourceFindings(
   scope: Pick<ResourceScope, "inventory" | "settings">,
 ): readonly Finding[] {
   if (refersToIdentity(resource)) return [];
-  return [...findingsOf([...CHECKS, ACK_02], { resource, resolution }, scope)];
+  return findingsOf(CHECKS_OF_STORED, { resource, resolution }, scope);
 }
 
 interface ResolvedResource {
@@ -71,22 +74,17 @@ interface ResolvedResource {
   readonly resolution: Resolution;
 }
 
-function* findingsOf(
+function findingsOf(
   checks: readonly QuickCheck<ResourceChange>[], { resource, resolution }: ResolvedResource,
   { inventory, settings }: Pick<ResourceScope, "inventory" | "settings">,
-): Iterable<Finding> {
-  const context = { operation: "AUDIT", settings, inventory, origin: "cluster", requester: null } as const;
+): readonly Finding[] {
   const object = {};
-  const stored = {
-    ...context, object, resource, resolution, crossings: crossingsOnce(object), stored: null, access: null,
+  const input = { object, old: null, operation: "AUDIT", origin: "cluster", requester: null, inventory } as const;
+  const change = {
+    ...contextOf(input, settings, inventory), object, resource, resolution, crossings: crossingsOnce(object),
+    stored: null, access: null,
   };
-  for (const check of checks.filter(({ id }) => settings.checkSeverities.get(id) !== "off")) {
-    const { id: code, section = "checks" } = check;
-    const severity = (check.inAudit?.severity ?? check.severity) === "deny" ? "deny" : "warn";
-    for (const fault of findFaults(check, stored)) {
-      yield { code, section, severity, fix: fixOf(check, settings), ...fault, waivable: false, waived: false };
-    }
-  }
+  return drain(runBoundChecks([bindChecks(checks, change, null)], input, settings)).findings;
 }
 
 /** The check that reports a refused identity with the code. AC-02 reports the other codes. */

@@ -4,8 +4,9 @@ import type { Inventory } from "../../../shared/core/inventory.ts";
 import { resourceOf } from "../../../shared/core/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain } from "../../../shared/formats/paced.ts";
-import { clusterProblems, resourceProblems, staleProblem } from "../../../shared/diagnosis/problems.ts";
+import { clusterProblems, resourceFindings, resourceProblems, staleProblem } from "../../../shared/diagnosis/problems.ts";
 import type { Problem } from "../../../shared/diagnosis/problem.ts";
+import { resolve } from "../../../shared/ack/resolve.ts";
 import { type ResourceScope, scanResources } from "../../../shared/diagnosis/stale-resources.ts";
 import { clusterObject, controllerIdentity, roleIdentity, staticIdentity } from "../capa-objects.ts";
 import { managedBy, secretMetadata } from "../capa-secrets.ts";
@@ -69,6 +70,22 @@ test("reports the default role and a drift, unless the check is off", (t) => {
     "one Event for each reason");
   const refused = [BUCKET, namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": "111122223333" })];
   t.same(reasons(ofResources(refused, { mode: "carm" })), ["RoleUnresolved"]);
+  t.end();
+});
+
+test("finds the faults of a stored resource with the severities of `audit`", (t) => {
+  const scope = (severity: "deny" | "warn" | "off"): ResourceScope => ({
+    inventory: inventoryOf([BUCKET, selector("gold"), selector("silver")]),
+    settings: { ...SETTINGS_BY_DEFAULT, checkSeverities: new Map([["ACK-03", severity]]) },
+  });
+  const found = (of: ResourceScope): unknown => {
+    const resource = resourceOf(BUCKET);
+    const resolution = resolve(of.inventory, resource, of.settings);
+    return resourceFindings({ resource, resolution }, of).map(({ code, severity }) => `${code} ${severity}`);
+  };
+  t.same(found({ ...scope("off"), settings: SETTINGS_BY_DEFAULT }), ["ACK-03 deny"]);
+  t.same(found(scope("warn")), ["ACK-03 warn"]);
+  t.same(found(scope("off")), []);
   t.end();
 });
 
