@@ -9,7 +9,7 @@ import { ResolverError } from "../shared/formats/errors.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import type { Inventory } from "../shared/core/inventory.ts";
 import type { Logger } from "../shared/server/logger.ts";
-import { MAX_STALENESS_MS } from "../shared/server/readiness.ts";
+import { isCurrent } from "../shared/server/readiness.ts";
 import type { Drain } from "../shared/server/stopping.ts";
 import { TurnQueue } from "../shared/sources/slices.ts";
 import type { InventorySource, Proof, SourceStatus } from "../shared/sources/source.ts";
@@ -42,7 +42,7 @@ function trackAge(server: Server, clock: SteadyClock): (socket: Socket) => boole
 }
 
 /**
- * An inventory source that counts as not loaded while its inventory is older than MAX_STALENESS_MS. The webhook then
+ * An inventory source that counts as not loaded while its inventory is older than 5 minutes. The webhook then
  * answers reviews like before the first load: a replica that lost the API server must not decide based on objects that
  * have changed long ago.
  */
@@ -61,8 +61,7 @@ export class CurrentSource implements InventorySource {
 
   get status(): SourceStatus {
     const { status } = this.#source;
-    const isStale = this.#clock.steady() - (status.lastSyncMs ?? 0) > MAX_STALENESS_MS;
-    return isStale ? { ...status, loaded: false } : status;
+    return isCurrent(status, this.#clock.steady()) ? status : { ...status, loaded: false };
   }
 
   positionOf(kind: string): string | null {

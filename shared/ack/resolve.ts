@@ -7,7 +7,7 @@ import { byDefault, type Region, type Resolution } from "../core/resolution.ts";
 import { resolveResource } from "../core/resolve.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { compareText } from "../formats/text.ts";
-import { type Choice, choiceOf, refusalMessage, selectingSelectors, selectionOf } from "./selection.ts";
+import { type Choice, choiceOf, conflictSentence, refusalMessage, selectingSelectors, selectionOf } from "./selection.ts";
 
 /** The IAMRoleSelectors, which give ACK resources their roles. */
 export const SELECTOR_ROLES: RoleSource<ResourceQuery> = {
@@ -74,7 +74,6 @@ function refused(message: string, region: Region | null): Resolution {
 function conflict(selecting: readonly EffectiveSelector[], region: Region | null): Resolution {
   const selectors = selecting.map(({ name, resourceVersion, roleARN }) => ({ name, resourceVersion, roleARN }));
   selectors.sort((a, b) => compareText(a.name, b.name));
-  const names = selectors.map((selector) => selector.name).join(", ");
   return {
     outcome: "conflict",
     via: null,
@@ -83,6 +82,6 @@ function conflict(selecting: readonly EffectiveSelector[], region: Region | null
     accountID: null,
     region,
     code: "ERR_SELECTOR_CONFLICT",
-    message: `Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [${names}]`,
+    message: conflictSentence(selectors.map(({ name }) => name)),
   };
 }

@@ -1,4 +1,4 @@
-import type { Outcome } from "../core/resolution.ts";
+import { accountDrift, type Outcome, regionDrift } from "../core/resolution.ts";
 import { desiredRegion } from "../core/resolve.ts";
 import { DELETION_POLICY_ANNOTATION, REGION_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
 import { annotationPath, field, type JsonObject, stringAt } from "../formats/json.ts";
@@ -111,11 +111,8 @@ interface AccountDrift {
  * null.
  */
 function accountDriftOf({ resource, resolution }: ResourceChange, expected: Outcome): AccountDrift | null {
-  const { ownerAccountID } = resource.status;
-  const { outcome, accountID } = resolution;
-  if (outcome !== expected || ownerAccountID === null || accountID === null) return null;
-  if (accountID === ownerAccountID) return null;
-  return { recorded: quote(ownerAccountID), resolved: quote(accountID) };
+  const drift = resolution.outcome === expected ? accountDrift(resolution, resource.status) : null;
+  return drift === null ? null : { recorded: quote(drift.recorded), resolved: quote(drift.current) };
 }
 
 export const ACK_10B: QuickCheck<ResourceChange> = {
@@ -133,12 +130,12 @@ export const ACK_10B: QuickCheck<ResourceChange> = {
 
 /** Yields a fault if the desired region is not the region in which the resource exists. */
 export function* regionDriftFaults({ inventory, resource, settings }: ResourceChange): Iterable<Fault> {
-  const { region } = resource.status;
   const desired = desiredRegion(inventory, resource, settings);
-  if (region === null || desired === null || region === desired.value) return;
-  const expected = `its desired region is ${quote(desired.value)} (set by the ${desired.from})`;
-  const message = `the resource exists in region ${quote(region)}, but ${expected}, so controllers never reconcile it`;
-  yield { path: REGION, message };
+  const drift = regionDrift(resource.status, desired);
+  if (drift === null) return;
+  const expected = `its desired region is ${quote(drift.current)} (set by the ${desired?.from})`;
+  const place = `the resource exists in region ${quote(drift.recorded)}`;
+  yield { path: REGION, message: `${place}, but ${expected}, so controllers never reconcile it` };
 }
 
 /**

@@ -2,7 +2,6 @@ import type { ResourceStatus } from "./ack-resource.ts";
 import type { DecisionSettings } from "./context.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import type { ErrorCode } from "../formats/errors.ts";
-import { printable } from "../formats/text.ts";
 
 export const OUTCOMES = ["selected", "default", "conflict", "refused"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
@@ -76,20 +75,28 @@ export function byDefault(settings: DecisionSettings, region: Region | null, mes
   };
 }
 
+/** What the status of a resource records, and what applies instead. Users can write any text in both. */
+interface Drift {
+  readonly recorded: string;
+  readonly current: string;
+}
+
 /**
- * Returns a clause if the account in the status differs from the account of the role, and a clause if the region in the
- * status differs from the desired region. Controllers never reconcile a resource that has such a drift, with one
- * exception: if no selector selects the resource, they use their own role without a comparison of the accounts.
+ * Returns the account in the status and that of the role if they differ; otherwise null. Controllers never reconcile
+ * such a resource, with one exception: if no selector selects the resource, they use their own role without a
+ * comparison of the accounts.
  */
-export function driftsOf(
-  { accountID }: Pick<Resolution, "accountID">, { ownerAccountID, region }: ResourceStatus, desired: Region | null,
-): string[] {
-  const drifts: string[] = [];
-  if (ownerAccountID !== null && accountID !== null && ownerAccountID !== accountID) {
-    drifts.push(`the resource exists in account ${ownerAccountID}, but its role is in account ${accountID}`);
-  }
-  if (region !== null && desired !== null && region !== desired.value) {
-    drifts.push(`the resource exists in region ${region}, but its desired region is ${desired.value}`);
-  }
-  return drifts.map(printable); // users can write any text in the account and the regions
+export function accountDrift(
+  { accountID }: Pick<Resolution, "accountID">, { ownerAccountID }: ResourceStatus,
+): Drift | null {
+  return driftOf(ownerAccountID, accountID);
+}
+
+/** The same for the region in the status and the desired one. */
+export function regionDrift({ region }: ResourceStatus, desired: Region | null): Drift | null {
+  return driftOf(region, desired?.value ?? null);
+}
+
+function driftOf(recorded: string | null, current: string | null): Drift | null {
+  return recorded === null || current === null || recorded === current ? null : { recorded, current };
 }

@@ -4,7 +4,8 @@ import {
 } from "./annotation-keys.ts";
 import type { DecisionSettings } from "./context.ts";
 import type { Inventory, RoleObject } from "./inventory.ts";
-import { driftsOf, type Region, regionFrom, type Resolution } from "./resolution.ts";
+import { accountDrift, type Region, regionDrift, regionFrom, type Resolution } from "./resolution.ts";
+import { printable } from "../formats/text.ts";
 
 /**
  * Resolves the role of an object as its controller does in the configured mode. The sources of roles decide, such as
@@ -25,7 +26,11 @@ export function resolveResource(
 ): Resolution {
   const desired = desiredRegion(inventory, query, settings);
   const resolution = find(regionFrom(query.status.region, "status") ?? desired);
-  const drifts = driftsOf(resolution, query.status, desired);
+  const [account, region] = [accountDrift(resolution, query.status), regionDrift(query.status, desired)];
+  const drifts = [
+    account && `the resource exists in account ${account.recorded}, but its role is in account ${account.current}`,
+    region && `the resource exists in region ${region.recorded}, but its desired region is ${region.current}`,
+  ].filter((drift) => drift !== null).map(printable);
   return drifts.length === 0
     ? resolution
     : { ...resolution, message: `${resolution.message} Drift: ${drifts.join("; ")}.` };

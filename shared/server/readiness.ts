@@ -3,7 +3,7 @@ import type { SourceStatus } from "../sources/source.ts";
 import type { Readiness } from "./health.ts";
 
 /** The maximum age of the inventory, in ms. With an older inventory, the server is unready. */
-export const MAX_STALENESS_MS = 300_000;
+const MAX_STALENESS_MS = 300_000;
 
 interface InventoryReadinessInput {
   readonly inventory: SourceStatus;
@@ -31,6 +31,11 @@ export interface SidecarReadinessInput extends InventoryReadinessInput {
 }
 
 const MS_PER_SECOND = 1000;
+
+/** Whether the inventory is loaded, and at most 5 minutes old at the time of the steady clock. */
+export function isCurrent({ loaded, lastSyncMs }: SourceStatus, steadyMs: number): boolean {
+  return loaded && lastSyncMs !== null && steadyMs - lastSyncMs <= MAX_STALENESS_MS;
+}
 
 /** Returns the error of a request that needs an inventory that is not loaded yet, or is too old. */
 export function notLoaded({ lastSyncMs }: Pick<SourceStatus, "lastSyncMs">): ResolverError {
@@ -86,13 +91,14 @@ function reasonIf(isUnready: boolean, reason: string): Part {
 }
 
 /** Returns a warning as soon as the source is stale, and a reason when its age exceeds 5 minutes. */
-function stateOf(subject: string, { loaded, lastSyncMs, fault }: SourceStatus, steadyMs: number): Part {
+function stateOf(subject: string, status: SourceStatus, steadyMs: number): Part {
+  const { loaded, lastSyncMs, fault } = status;
   // A fault can have several lines.
   const cause = fault === null ? "" : `: ${fault.replaceAll("\n", "; ")}`;
   if (!loaded || lastSyncMs === null) return reasonIf(true, `${subject} is not loaded yet${cause}`);
   const [age, maximum] = [steadyMs - lastSyncMs, MAX_STALENESS_MS].map((ms) => Math.ceil(ms / MS_PER_SECOND));
   const { reasons } = reasonIf(
-    steadyMs - lastSyncMs > MAX_STALENESS_MS, `${subject} is ${age} s old (maximum: ${maximum} s)${cause}`,
+    !isCurrent(status, steadyMs), `${subject} is ${age} s old (maximum: ${maximum} s)${cause}`,
   );
   const stale = `${subject} is stale, and was last current ${age} s ago${cause}`;
   return { reasons, warnings: fault === null ? [] : [stale] };

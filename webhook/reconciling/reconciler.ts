@@ -14,7 +14,7 @@ import {
 } from "../../shared/diagnosis/stale-resources.ts";
 import { EventRecorder } from "../../shared/server/events.ts";
 import type { Logger } from "../../shared/server/logger.ts";
-import { MAX_STALENESS_MS } from "../../shared/server/readiness.ts";
+import { isCurrent } from "../../shared/server/readiness.ts";
 import { RetryQueue } from "../../shared/server/retry-queue.ts";
 import { runInSlices, type TurnQueue } from "../../shared/sources/slices.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
@@ -183,8 +183,7 @@ export class Reconciler {
   /** Whether this replica is the leader, and its inventory is loaded and not too old. */
   #mayWrite(): boolean {
     const { source: { status }, clock } = this.#options;
-    const isCurrent = status.loaded && clock.steady() - (status.lastSyncMs ?? 0) <= MAX_STALENESS_MS;
-    return isCurrent && this.#election.isLeader && !this.#stopping.signal.aborted;
+    return isCurrent(status, clock.steady()) && this.#election.isLeader && !this.#stopping.signal.aborted;
   }
 
   async #run(): Promise<void> {
