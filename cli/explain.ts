@@ -1,4 +1,4 @@
-import { CATALOGUE } from "../shared/checks/catalogue.ts";
+import { CATALOGUE } from "../shared/judges.ts";
 import type { CheckEntry } from "../shared/core/check.ts";
 import { ERRORS, ResolverError } from "../shared/formats/errors.ts";
 import { allClosest, listOf, quote } from "../shared/formats/text.ts";

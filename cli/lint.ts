@@ -1,5 +1,6 @@
+import { runChecks } from "../shared/judges.ts";
 import { systemClock } from "../shared/core/clock.ts";
-import { type CheckResult, runChecks } from "../shared/core/run.ts";
+import type { CheckResult } from "../shared/core/run.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/core/context.ts";
 import { compareText } from "../shared/formats/text.ts";
 import type { SettingsFor } from "../shared/core/settings.ts";

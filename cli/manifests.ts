@@ -1,6 +1,6 @@
+import { needsAccessReviews } from "../shared/judges.ts";
 import { readFile } from "node:fs/promises";
 import { isManifestPart, manifestObjects, renderYAML } from "../manifests/render.ts";
-import { needsAccessReviews } from "../shared/checks/access-reviews.ts";
 import { checkSeveritiesOf } from "../shared/core/context.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { SettingsFor } from "../shared/core/settings.ts";

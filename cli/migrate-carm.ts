@@ -1,8 +1,8 @@
+import { runChecks } from "../shared/judges.ts";
 import { NAMESPACE_OWNERS } from "../shared/carm/namespace-owners.ts";
 import { CARM_MAPS } from "../shared/carm/map-store.ts";
 import { renderYAML } from "../manifests/render.ts";
 import { type Finding, findingLine } from "../shared/core/check.ts";
-import { runChecks } from "../shared/core/run.ts";
 import { ACCOUNT_MAP, TEAM_MAP } from "../shared/core/annotation-keys.ts";
 import { decisionSettings } from "../shared/core/context.ts";
 import { ResolverError } from "../shared/formats/errors.ts";

@@ -1,9 +1,9 @@
+import { checkFault } from "../shared/judges.ts";
 import { Argument, Command as Commander, CommanderError, Option } from "commander";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { Command } from "../shared/core/setting-definition.ts";
 import { DEFINITIONS, SETTINGS, type SettingsFor } from "../shared/core/settings.ts";
 import { type Flags, readSettings } from "../shared/server/read-settings.ts";
-import { checkFault } from "../shared/checks/catalogue.ts";
 import { countOf, withoutCommands } from "../shared/formats/text.ts";
 import { VERSION } from "../shared/core/installation.ts";
 import { EXAMPLES } from "./examples.ts";

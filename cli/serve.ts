@@ -42,7 +42,7 @@ async function openSource(
 
 /** Whether reviews check the right to use a role. Loads the checks on demand, because a sidecar does not need them. */
 async function checksRights({ check, profile }: Pick<SourceSettings, "check" | "profile">): Promise<boolean> {
-  const { needsAccessReviews } = await import("../shared/checks/access-reviews.ts");
+  const { needsAccessReviews } = await import("../shared/judges.ts");
   return needsAccessReviews({ checkSeverities: checkSeveritiesOf(check, profile) });
 }
 

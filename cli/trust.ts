@@ -1,13 +1,13 @@
+import { type RoleTarget, type RoleTargets } from "../shared/core/role-target.ts";
 import { systemClock } from "../shared/core/clock.ts";
 import { SELECTOR_KIND } from "../shared/core/ack-groups.ts";
 import type { SettingsFor } from "../shared/core/settings.ts";
 import { countOf, printable, quote } from "../shared/formats/text.ts";
-import { trustTargets } from "../shared/resolution/trust-targets.ts";
 import type { IAMData } from "../shared/trust/iam-data.ts";
 import { ownRoleRow } from "../shared/trust/own-role.ts";
 import type { Answer } from "../shared/trust/three-values.ts";
 import { TrustCallers } from "../shared/trust/trust-rows.ts";
-import { type TrustTarget, unassumedNotes } from "../shared/trust/trust-target.ts";
+import { unassumedNotes } from "../shared/trust/trust-target.ts";
 import { sortedRoles } from "../shared/trust/who-else.ts";
 import { faultySelectorLines, faultySelectors } from "./input/faulty-objects.ts";
 import { checkExports, readIAMFiles } from "./input/iam-files.ts";
@@ -50,7 +50,7 @@ function isFine(rows: readonly PrintedRow[], omitted: readonly string[]): boolea
   return omitted.length === 0 && rows.every(({ decision }) => decision.verdict === "yes");
 }
 
-interface Roles extends ReturnType<typeof trustTargets> {
+interface Roles extends RoleTargets {
   /** The faults of selectors, which controllers ignore. */
   readonly lines: readonly string[];
 }
@@ -61,16 +61,16 @@ function rolesOf(data: IAMData): Roles {
   const omitted = Array.from(data.unnamed, ([address, { file }]) => (
     `${address} of ${file} is not examined: its name is not known yet`
   ));
-  const targets = sortedRoles(data.roles()).map((roleARN): TrustTarget => ({ kind: "role", name: roleARN, roleARN }));
+  const targets = sortedRoles(data.roles()).map((roleARN): RoleTarget => ({ kind: "role", name: roleARN, roleARN }));
   return { targets, omitted, lines: [] };
 }
 
 function rolesIn({ inventory, origin }: State, { ackSystemNamespace }: Settings): Roles {
   const lines = faultySelectorLines(faultySelectors(inventory, origin));
-  return { ...trustTargets(inventory, ackSystemNamespace), lines };
+  return { ...inventory.roleTargets({ ackSystemNamespace }), lines };
 }
 
-function unmanagedNote({ name }: TrustTarget): string {
+function unmanagedNote({ name }: RoleTarget): string {
   return `${SELECTOR_KIND} ${quote(name)} is not examined: no known controller manages what it selects; pass --caller`;
 }
 

@@ -1,4 +1,4 @@
-import { needsAccessReviews } from "../shared/checks/access-reviews.ts";
+import { needsAccessReviews } from "../shared/judges.ts";
 import { decisionSettings } from "../shared/core/context.ts";
 import type { SettingsFor } from "../shared/core/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";

@@ -1,3 +1,5 @@
+import { KINDS } from "../shared/kinds.ts";
+import { CATALOGUE } from "../shared/judges.ts";
 // Generates the pages of docs/ and the files of manifests/ that are derived from code. With --check, exits with
 // status 1 if a file is stale.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -8,10 +10,9 @@ import { generalHelp } from "../cli/help.ts";
 import { chartFiles } from "../manifests/chart-files.ts";
 import { renderDashboard } from "../manifests/observability/dashboard.ts";
 import { valuesSchema } from "../manifests/values-schema.ts";
-import { CATALOGUE } from "../shared/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/core/check.ts";
 import { ERRORS } from "../shared/formats/errors.ts";
-import { LIMIT_CHECKS, type Limit, LIMITS } from "../shared/core/limits.ts";
+import { type Limit, LIMITS } from "../shared/core/limits.ts";
 import { ALWAYS_DENYING, OTHER_CHECKS, PROFILE_NAMES, PROFILES } from "../shared/core/profiles.ts";
 import { type Definition, withValue } from "../shared/core/setting-definition.ts";
 import { DEFINITIONS, OFFLINE, type SettingName } from "../shared/core/settings.ts";
@@ -144,15 +145,18 @@ function firstSentence(text: string): string {
   return /^.*?\.(?= [A-Z]|$)/.exec(text)?.[0] ?? text;
 }
 
+/** The checks of the sizes of objects. */
+const LIMIT_CHECKS = KINDS.flatMap(({ limit }) => (limit?.deletion === undefined ? limit?.code ?? [] : [])).toSorted();
+
 /** Returns the table of the limits, with one row for all limits that have the same effect. */
 function limitLines(): string[] {
   const limits = Object.values(LIMITS).filter(({ bounds }) => !bounds.includes(" STS emulator"));
   const rows = Object.entries(Object.groupBy(limits, ({ beyond }) => beyond)).map(([beyond, of = []]) => {
     const bounds = of.map((one) => `${one.bounds}: ${amount(one.value, one.unit)}`).join("; ");
-    return `| ${bounds} | ${beyond.replace(` (${LIMIT_CHECKS})`, "")} |`;
+    return `| ${bounds} | ${beyond} |`;
   });
   return [
-    `An object that exceeds a limit is denied with the limit check of its kind (${LIMIT_CHECKS}).`,
+    `An object that exceeds a limit is denied with the limit check of its kind (${LIMIT_CHECKS.join(", ")}).`,
     "", "| limits | beyond the limit |", "| --- | --- |", ...rows,
   ];
 }

@@ -1,12 +1,14 @@
+import { POD_JUDGE } from "../shared/injection/pod-judge.ts";
+import { CLUSTER } from "../shared/capa/kinds.ts";
+import { CLUSTER_JUDGE } from "../shared/capa/cluster-judge.ts";
+import { IDENTITY_JUDGE } from "../shared/capa/identity-judge.ts";
+import { ACK_02 } from "../shared/ack/resource-judge.ts";
+import { CATALOGUE } from "../shared/judges.ts";
 import { checkPolicies, DEFAULT_POLICY_SETTINGS } from "../manifests/policies.ts";
 import { listsOf } from "../manifests/policies/policy.ts";
 import { MAX_COMPARED } from "../manifests/policies/selector-matches.ts";
-import { CATALOGUE, CLUSTER_CHECKS, IDENTITY_CHECKS, POD_CHECKS } from "../shared/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/core/check.ts";
 import { TRUST_CHECKS } from "../shared/trust/role-trust.ts";
-import { CI_33 } from "../shared/capa/identity-shape.ts";
-import { limitCheck } from "../shared/core/size-limits.ts";
-import { ACK_02 } from "../shared/ack/forged-annotations.ts";
 import { withTable } from "./generated-table.ts";
 
 const OTHER_OBJECTS = "needs other objects";
@@ -17,7 +19,7 @@ const INJECTION = "not needed: the `failurePolicy` of the webhooks for Pods is a
 
 const EXPORTS = "not available: only commands read exports of IAM, which are never of this moment";
 
-const CAPA_CHECKS: readonly CheckEntry[] = [...IDENTITY_CHECKS, CI_33, limitCheck("identity"), ...CLUSTER_CHECKS];
+const CAPA_CHECKS = [...IDENTITY_JUDGE.checks, ...CLUSTER_JUDGE.checks].filter(({ id }) => id !== CLUSTER.limit.code);
 const CAPA = "not available: the policies read only the metadata of clusters, and no identity";
 const SIZES = "only the number of labels and annotations";
 
@@ -36,7 +38,7 @@ export const NOT_COVERED: Readonly<Record<string, string>> = {
   "NS-12": OTHER_OBJECTS,
   "CM-01": COMPLEX, "CM-08": OTHER_OBJECTS, "CM-16": COMPLEX,
   "CM-14": COMPLEX,
-  ...Object.fromEntries(POD_CHECKS.map(({ id }) => [id, INJECTION])), "POD-10": INJECTION,
+  ...Object.fromEntries(POD_JUDGE.checks.map(({ id }) => [id, INJECTION])),
   ...Object.fromEntries(CAPA_CHECKS.filter(({ severity }) => severity === "deny").map(({ id }) => [id, CAPA])),
   "META-01": REJECTED,
   ...Object.fromEntries(TRUST_CHECKS.filter(({ severity }) => severity === "deny").map(({ id }) => [id, EXPORTS])),

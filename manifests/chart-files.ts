@@ -1,8 +1,8 @@
+import { withOtherChecks } from "../shared/judges.ts";
 // Generates the files of the Helm chart that contain what only this program knows. The other files are written by hand.
 import { readFileSync } from "node:fs";
 import type { V1ValidatingWebhook } from "@kubernetes/client-node";
 import { Document, isScalar, parse, type ScalarTag, stringify, visit } from "yaml";
-import { withOtherChecks } from "../shared/checks/catalogue.ts";
 import { checkSeveritiesOf } from "../shared/core/context.ts";
 import { ACK_GROUPS } from "../shared/core/ack-groups.ts";
 import { FAIL_WHEN_READY_ANNOTATION } from "../shared/core/annotation-keys.ts";

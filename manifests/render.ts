@@ -1,5 +1,5 @@
+import { isCheckEnabled } from "../shared/core/plan.ts";
 import { Document, visit } from "yaml";
-import { isCheckEnabled } from "../shared/checks/access-reviews.ts";
 import { AC_05 } from "../shared/capa/cluster-reference.ts";
 import { isACKGroup, knownGroups } from "../shared/core/ack-groups.ts";
 import type { Runtime } from "../shared/core/context.ts";

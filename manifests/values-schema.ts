@@ -1,3 +1,4 @@
+import { CHECK_VALUE } from "../shared/judges.ts";
 // The JSON Schema of the values of the Helm chart. Helm reports each invalid value with its path.
 import {
   choicesOf, type Definition, HTTPS_URL, IMAGE, IMAGE_PARTS, NAMESPACE as NAMESPACE_NAME, OBJECT_NAME,
@@ -5,7 +6,6 @@ import {
 } from "../shared/core/setting-definition.ts";
 import { PROFILE_NAMES } from "../shared/core/profiles.ts";
 import { DEFINITIONS, type SettingName } from "../shared/core/settings.ts";
-import { CHECK_VALUE } from "../shared/checks/catalogue.ts";
 import { labelsOf } from "../shared/core/installation.ts";
 import { TIMEOUT_SECONDS } from "./webhooks.ts";
 

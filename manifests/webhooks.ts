@@ -1,11 +1,13 @@
+import { POD } from "../shared/injection/kinds.ts";
+import { RESOURCE } from "../shared/ack/kinds.ts";
 import type {
   V1LabelSelector, V1MutatingWebhook, V1MutatingWebhookConfiguration, V1RuleWithOperations,
   V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
 import { IGNORED_NAMESPACES, INJECT_LABEL } from "../shared/core/annotation-keys.ts";
 import { labelsOf, WEBHOOK } from "../shared/core/installation.ts";
-import type { Review } from "../shared/core/kind.ts";
-import { ALL_SERVICES, type KindID, KINDS } from "../shared/kinds.ts";
+import { ALL_SERVICES, type Kind, type Review } from "../shared/core/kind.ts";
+import { KINDS } from "../shared/kinds.ts";
 import { type Profile, PROFILES } from "../shared/core/profiles.ts";
 import { NAME_LABEL } from "../shared/formats/names.ts";
 import { conditionsOf } from "./conditions.ts";
@@ -66,8 +68,7 @@ export const CREATE_AND_UPDATE: Matched = { operations: ["CREATE", "UPDATE"] };
 export const EVERY_WRITE: Matched = { operations: ["CREATE", "UPDATE", "DELETE"] };
 
 /** Returns the rules that match the writes of the kind, and of its subresources. */
-export function rulesOf(id: KindID, writes: Matched, ackGroups: readonly string[] = []): Rule[] {
-  const served = KINDS.find((row) => row.id === id)?.served;
+export function rulesOf({ served }: Pick<Kind, "served">, writes: Matched, ackGroups: readonly string[] = []): Rule[] {
   const { subresources = [], excludesResource = false } = writes;
   if (served === undefined) return [];
   return served.groups.map(({ group, plurals }) => ({
@@ -106,7 +107,7 @@ export function namespacesOf(
  * The kinds of which namespaces can be excluded. A selector, a CARM map, an identity, or a FieldExport that is not
  * reviewed could change the roles in every namespace.
  */
-const EXCLUDABLE: ReadonlySet<KindID> = new Set(["resource", "pod"]);
+const EXCLUDABLE: ReadonlySet<Kind> = new Set([RESOURCE, POD]);
 
 /** Returns the settings of a webhook that do not depend on its rules. */
 function webhook(
@@ -135,16 +136,16 @@ function webhooks(verb: "mutate" | "validate", options: WebhookOptions): Webhook
     .flatMap((row) => (row.reviews ?? []).map((review) => ({ row, review, path: `/${verb}/${row.path}` })))
     .filter(({ review }) => (review.mutates === true) === (verb === "mutate"))
     .filter(({ row, review }) => (
-      (options.inject === true || row.id !== "pod") && (options.reviewsIdentityUses === true || review.name !== "use")
+      (options.inject === true || row !== POD) && (options.reviewsIdentityUses === true || review.name !== "use")
     ));
   const byName = Map.groupBy(all, ({ review, path }) => `${review.name} ${path}`);
   return [...byName.values()].flatMap((ofName) => ofName.slice(0, 1).flatMap(({ row, review, path }) => {
-    const rules = ofName.flatMap((one) => rulesOf(one.row.id, one.review, options.ackGroups));
-    const excluded = EXCLUDABLE.has(row.id) ? options.excludedNamespaces ?? [] : [];
+    const rules = ofName.flatMap((one) => rulesOf(one.row, one.review, options.ackGroups));
+    const excluded = EXCLUDABLE.has(row) ? options.excludedNamespaces ?? [] : [];
     const isLimited = review.namespaces !== undefined || excluded.length > 0;
     const namespaceSelector = namespacesOf(review.namespaces ?? "all", options, excluded);
     const one = { ...webhook(path, review, options), rules, ...(isLimited && { namespaceSelector }) };
-    return row.id === "pod" ? ofPods(one) : [one];
+    return row === POD ? ofPods(one) : [one];
   }));
 }
 

@@ -1,11 +1,12 @@
 import {
-  ADOPTED_RESOURCE, FIELD_EXPORT, NAMESPACE, OTHER_DEFINITION, RESOURCE, RESOURCE_DEFINITION, RESOURCE_LIKE, SELECTOR,
+  ADOPTED_RESOURCE, FIELD_EXPORT, OTHER_DEFINITION, RESOURCE, RESOURCE_DEFINITION, RESOURCE_LIKE, SELECTOR,
   SELECTOR_DEFINITION, SELECTOR_LIKE,
 } from "./ack/kinds.ts";
 import { CLUSTER, CLUSTER_PART, IDENTITY, IDENTITY_ACCOUNTS_MAP, IDENTITY_LIKE, SECRET } from "./capa/kinds.ts";
 import { CARM_MAP } from "./carm/kinds.ts";
 import { WORKLOAD } from "./controllers/kinds.ts";
 import type { KnownKinds } from "./core/inventory.ts";
+import { NAMESPACE } from "./core/namespace-kind.ts";
 import { kindTable } from "./core/kind-table.ts";
 import type { Kind } from "./core/kind.ts";
 import { POD } from "./injection/kinds.ts";

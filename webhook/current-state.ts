@@ -1,10 +1,10 @@
+import { isSameLabels } from "../shared/formats/label-selector.ts";
 import { SELECTORS } from "../shared/ack/selectors.ts";
 import { annotationOf, stateOf } from "../shared/core/namespace-change.ts";
-import { isSameLabels } from "../shared/ack/role-inputs.ts";
 import { USE_SELECTOR_ANNOTATION } from "../shared/core/annotation-keys.ts";
 import type { KindName } from "../shared/core/capa-kinds.ts";
 import type { Runtime } from "../shared/core/context.ts";
-import { type KindID, kindOf } from "../shared/kinds.ts";
+import { kindOf } from "../shared/kinds.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
@@ -19,14 +19,14 @@ import { inSlices, type ReviewContext } from "./review.ts";
 export type KindFilter = (kind: KindName) => boolean;
 
 /** The kinds on which every decision about a role depends. An unknown definition hides all objects of its kind. */
-const BASIC: ReadonlySet<KindID> = new Set(["selector", "namespace", "other-definition"]);
-const RESOURCES: ReadonlySet<KindID> = new Set(["resource"]);
-const OF_CAPA: ReadonlySet<KindID> = new Set([...BASIC, "identity", "cluster"]);
+const BASIC: ReadonlySet<string> = new Set(["selector", "namespace", "other-definition"]);
+const RESOURCES: ReadonlySet<string> = new Set(["resource"]);
+const OF_CAPA: ReadonlySet<string> = new Set([...BASIC, "identity", "cluster"]);
 
 export const basicKinds: KindFilter = (kind) => isOf(BASIC, kind);
 export const identityKinds: KindFilter = (kind) => isOf(OF_CAPA, kind);
 
-function isOf(ids: ReadonlySet<KindID>, kind: KindName): boolean {
+function isOf(ids: ReadonlySet<string>, kind: KindName): boolean {
   const row = kindOf({ ...kind, name: "" });
   return row !== null && ids.has(row.id);
 }

@@ -1,8 +1,8 @@
+import { needsAccessReviews } from "../shared/judges.ts";
 import { RESOURCES } from "../shared/ack/resources.ts";
 import { SELECTORS, type SelectorStore } from "../shared/ack/selectors.ts";
 import type { Server } from "node:http";
 import { podNamespace } from "../certs/hosts.ts";
-import { needsAccessReviews } from "../shared/checks/access-reviews.ts";
 import { type Clock, systemClock } from "../shared/core/clock.ts";
 import type { KubernetesAPI } from "../shared/api/api.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/core/context.ts";

@@ -5,7 +5,7 @@ import { objectExcess } from "../shared/core/limits.ts";
 import { queryOf, type ResourceQuery, statusOf } from "../shared/core/ack-resource.ts";
 import { INJECT_LABEL, RESOLUTION_KEYS } from "../shared/core/annotation-keys.ts";
 import { clusterMutationExemptionOf, isCAPAController, mutationExemptionOf } from "../shared/core/exemptions.ts";
-import { type KindID, reviewedKind } from "../shared/kinds.ts";
+import { reviewedKind } from "../shared/kinds.ts";
 import {
   field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation, stringAt,
 } from "../shared/formats/json.ts";
@@ -71,7 +71,7 @@ type Mutate = (
   request: AdmissionRequest, object: JsonObject, context: ReviewContext,
 ) => Verdict | Promise<Verdict>;
 
-const MUTATIONS: Partial<Record<KindID, Mutate>> = {
+const MUTATIONS: Readonly<Record<string, Mutate>> = {
   selector: completeSelector, resource: annotateResource, cluster: annotateCluster, pod: injectSidecar,
 };
 

@@ -1,10 +1,10 @@
-import { isCheckEnabled, newSelectorsToReview, selectorsToReview } from "../shared/checks/access-reviews.ts";
+import { newSelectorsToReview, selectorsToReview } from "../shared/ack/selector-uses.ts";
 import { creationOf } from "../shared/ack/adopted-resources.ts";
 import { type CheckEntry, contextOf } from "../shared/core/check.ts";
 import { identityUses } from "../shared/capa/cluster-identity-uses.ts";
 import { AC_05 } from "../shared/capa/cluster-reference.ts";
 import { NS_02 } from "../shared/ack/namespace-labels.ts";
-import { severityOf } from "../shared/core/plan.ts";
+import { isCheckEnabled, severityOf } from "../shared/core/plan.ts";
 import { ACK_09 } from "../shared/ack/resource-selection.ts";
 import { usedIdentity, usedSelector } from "../shared/core/use-rights.ts";
 import type { AccessByName } from "../shared/core/context.ts";

@@ -1,4 +1,4 @@
-import { CATALOGUE } from "../shared/checks/catalogue.ts";
+import { CATALOGUE } from "../shared/judges.ts";
 import { type Finding, findingLine, findingSentences } from "../shared/core/check.ts";
 import type { ErrorCode, ResolverError } from "../shared/formats/errors.ts";
 import { type FieldPath, formatFieldPath, type PatchOperation } from "../shared/formats/json.ts";

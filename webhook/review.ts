@@ -1,6 +1,7 @@
+import { runChecksPaced } from "../shared/judges.ts";
 import type { Resolution } from "../shared/core/resolution.ts";
 import type { CheckInput, Finding } from "../shared/core/check.ts";
-import { type CheckResult, runChecksPaced } from "../shared/core/run.ts";
+import type { CheckResult } from "../shared/core/run.ts";
 import type { SteadyClock } from "../shared/core/clock.ts";
 import type { DecisionSettings, Requester } from "../shared/core/context.ts";
 import type { AdmissionChange, Exemption, TerminatingNamespaces } from "../shared/core/exemptions.ts";

@@ -1,15 +1,15 @@
-import { limitCheckOf } from "../shared/checks/by-kind.ts";
+import { type Kind, warnsOnly } from "../shared/core/kind.ts";
+import { limitCheckOf, runChecks, storedObject } from "../shared/judges.ts";
 import type { CheckEntry, CheckInput, Finding } from "../shared/core/check.ts";
 import { severityOf } from "../shared/core/plan.ts";
-import { type CheckResult, runChecks } from "../shared/core/run.ts";
+import type { CheckResult } from "../shared/core/run.ts";
 import type { DecisionSettings } from "../shared/core/context.ts";
 import { exemptionOf } from "../shared/core/exemptions.ts";
-import { type KindID, type KindRow, reviewedKind, warnsOnly } from "../shared/kinds.ts";
+import { reviewedKind } from "../shared/kinds.ts";
 import { OTHER_CHECKS } from "../shared/core/profiles.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
 import type { Inventory } from "../shared/core/inventory.ts";
-import { storedObject } from "../shared/inventory/stored-object.ts";
 import { notLoaded } from "../shared/server/readiness.ts";
 import { identityKinds, kindsAtRisk, kindsOfRelabeled, requireCurrent } from "./current-state.ts";
 import { podSkipReason } from "./mutate.ts";
@@ -94,7 +94,7 @@ const ofDefinition: Steps = {
 };
 const ofCluster: Steps = { prepare: prepareCluster };
 
-const STEPS: Partial<Record<KindID, Steps>> = {
+const STEPS: Readonly<Record<string, Steps>> = {
   selector: { early: selfChecks, run: checkSelector },
   "selector-definition": ofDefinition,
   "resource-definition": ofDefinition,
@@ -185,7 +185,7 @@ function mapped<T, R>(value: T | Promise<T>, map: (value: T) => R): R | Promise<
 }
 
 /** Whether the webhook reviews an object of the kind in the namespace of the request. */
-function isInScope({ id }: KindRow, { namespace }: AdmissionRequest): boolean {
+function isInScope({ id }: Kind, { namespace }: AdmissionRequest): boolean {
   return id !== "resource" || namespace !== "";
 }
 
@@ -212,7 +212,7 @@ function validateExcess(
   // The review of a deleted collection has no name.
   const kind = reviewedKind(path, { ...request.kind, name: request.name === "" ? null : request.name });
   if (kind === null || !isInScope(kind, request)) return skipped("not managed");
-  const stored = request.operation === "DELETE" && status.loaded ? storedObject(kind.id, request, inventory) : null;
+  const stored = request.operation === "DELETE" && status.loaded ? storedObject(kind, request, inventory) : null;
   if (stored !== null) return validateObject({ ...request, oldObject: stored, excess: null }, path, context);
   const check = limitCheckOf(kind, request.operation);
   if (check === null) return skipped("not managed");
@@ -226,7 +226,7 @@ function unreadFinding({ id: code, fix }: CheckEntry, message: string, denied: b
 
 /** Whether the limit denies. Each profile denies an object that nobody can read if it can have a new waiver. */
 function deniesUnread(
-  { id }: KindRow, limit: CheckEntry, { operation }: AdmissionRequest, settings: DecisionSettings,
+  { id }: Kind, limit: CheckEntry, { operation }: AdmissionRequest, settings: DecisionSettings,
 ): boolean {
   const mayHaveWaiver = operation !== "DELETE" && id !== "cluster-part";
   return mayHaveWaiver || severityOf({ ...limit, fixed: true }, settings) === "deny";

@@ -1,7 +1,7 @@
+import { runChecksPaced } from "../../shared/judges.ts";
 import { INVENTORY_KINDS } from "../../shared/kinds.ts";
 import { RESOURCES } from "../../shared/ack/resources.ts";
 import { setImmediate as turn } from "node:timers/promises";
-import { runChecksPaced } from "../../shared/core/run.ts";
 import { type DecisionSettings, decisionSettings } from "../../shared/core/context.ts";
 import { Inventory } from "../../shared/core/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";

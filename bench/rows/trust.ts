@@ -1,7 +1,7 @@
+import type { RoleTarget } from "../../shared/core/role-target.ts";
 import { NO_EXTRAS } from "../../shared/core/session.ts";
 import type { RoleCaller } from "../../shared/trust/role-caller.ts";
 import { TrustCallers } from "../../shared/trust/trust-rows.ts";
-import type { TrustTarget } from "../../shared/trust/trust-target.ts";
 import { dataOf, document, exportOf, roleDetail } from "../../test/shared/trust/iam-export.ts";
 import { allow, type Fields, grant } from "../../test/shared/trust/trust-cases.ts";
 import { atMost } from "../figure.ts";
@@ -14,14 +14,14 @@ const ROUNDS = 5;
 const CALLERS = [0, 1, 2, 3, 4].map((i) => `arn:aws:iam::111122223333:role/ack-${i}`);
 const CALLER_STATEMENTS = 20;
 
-function targetAt(i: number): TrustTarget {
+function targetAt(i: number): RoleTarget {
   const name = `team-${i}`;
   const extras = { ...NO_EXTRAS, externalID: name, tags: [{ key: "team", value: name }] };
   return { kind: "selector", name, roleARN: `arn:aws:iam::222222222222:role/${name}`, namespace: name, extras };
 }
 
 /** Returns a role whose trust policy demands the external ID and the tag of its team. */
-function roleAt({ name, roleARN }: TrustTarget): Fields {
+function roleAt({ name, roleARN }: RoleTarget): Fields {
   const ofTag = { Action: "sts:TagSession", Condition: { StringLike: { "aws:RequestTag/team": `${name}*` } } };
   const ofID = { Sid: "Callers", Condition: { StringEquals: { "sts:ExternalId": name } } };
   return roleDetail(roleARN, document(allow({ AWS: CALLERS }, ofID), allow({ AWS: CALLERS }, ofTag)));
@@ -36,7 +36,7 @@ function callerDetail(arn: string): Fields {
 }
 
 /** Examines every role for every caller, with policies that have not been parsed. Returns the time in ms. */
-function examineMs(targets: readonly TrustTarget[]): number {
+function examineMs(targets: readonly RoleTarget[]): number {
   const data = dataOf(
     exportOf({ RoleDetailList: targets.map(roleAt) }), exportOf({ RoleDetailList: CALLERS.map(callerDetail) }),
   );

@@ -1,4 +1,4 @@
-import { CATALOGUE } from "../../shared/checks/catalogue.ts";
+import { CATALOGUE } from "../../shared/judges.ts";
 import { SELECTOR_GROUP } from "../../shared/core/ack-groups.ts";
 import { CAPA_VERSION, REFERRER_KINDS } from "../../shared/core/capa-kinds.ts";
 import { choicesOf, type Command, type Definition } from "../../shared/core/setting-definition.ts";

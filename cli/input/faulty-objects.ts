@@ -1,6 +1,6 @@
+import { runChecks } from "../../shared/judges.ts";
 import { SELECTORS } from "../../shared/ack/selectors.ts";
 import { type Finding, findingLine } from "../../shared/core/check.ts";
-import { runChecks } from "../../shared/core/run.ts";
 import { warnOfPlaceholders } from "../../shared/core/unrendered.ts";
 import { isIdentity } from "../../shared/core/capa-kinds.ts";
 import type { DecisionSettings, Origin } from "../../shared/core/context.ts";

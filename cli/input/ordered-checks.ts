@@ -1,5 +1,5 @@
+import { runChecks } from "../../shared/judges.ts";
 import type { Finding } from "../../shared/core/check.ts";
-import { runChecks } from "../../shared/core/run.ts";
 import type { DecisionSettings } from "../../shared/core/context.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import { objectKey } from "../../shared/files/object-key.ts";

@@ -1,6 +1,5 @@
-import { isChecked } from "../../shared/checks/by-kind.ts";
+import { isChecked, runChecks } from "../../shared/judges.ts";
 import type { Finding } from "../../shared/core/check.ts";
-import { runChecks } from "../../shared/core/run.ts";
 import { isKindDefinition } from "../../shared/core/ack-groups.ts";
 import type { DecisionSettings } from "../../shared/core/context.ts";
 import { type Contained, containedObjects } from "../../shared/files/contained.ts";

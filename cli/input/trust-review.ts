@@ -1,6 +1,5 @@
 import type { SettingsFor } from "../../shared/core/settings.ts";
 import { printable } from "../../shared/formats/text.ts";
-import { trustTargets } from "../../shared/resolution/trust-targets.ts";
 import type { TrustReview } from "../../shared/trust/trust-review.ts";
 import { unassumedNotes } from "../../shared/trust/trust-target.ts";
 import { type IO, writeLines } from "../io.ts";
@@ -25,7 +24,7 @@ export async function withReviews(
   if (!hasIAM(settings)) return states.map((state) => ({ ...state, trust: null }));
   const found = states.map((state) => ({ state, ...trustCallers(settings, state.controllers) }));
   const notes = new Set(found.flatMap(({ state, callers, notes: ofCallers }) => {
-    const { targets } = trustTargets(state.inventory, settings.ackSystemNamespace);
+    const { targets } = state.inventory.roleTargets(settings);
     return [...ofCallers, ...unassumedNotes(targets, callers.map(({ via }) => via))];
   }));
   writeLines(io.stderr, Array.from(notes, (note) => printable(`note: ${note}`)));

@@ -1,12 +1,12 @@
+import type { RoleTarget } from "../../shared/core/role-target.ts";
 import { SELECTORS } from "../../shared/ack/selectors.ts";
 import { SELECTOR_KIND } from "../../shared/core/ack-groups.ts";
 import type { SettingsFor } from "../../shared/core/settings.ts";
 import { LIMITS } from "../../shared/core/limits.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { closest, printable } from "../../shared/formats/text.ts";
-import { trustTargets } from "../../shared/resolution/trust-targets.ts";
 import type { RoleNamers } from "../../shared/trust/role-needs.ts";
-import { TARGET_KINDS, type TrustTarget } from "../../shared/trust/trust-target.ts";
+import { TARGET_KINDS } from "../../shared/trust/trust-target.ts";
 import { type IO, writeLines } from "../io.ts";
 import { faultySelectorLines, faultySelectors } from "./faulty-objects.ts";
 import { isUnreadable, readStates, type State } from "./state.ts";
@@ -46,7 +46,7 @@ export async function readNamers(
   const own = name?.replace(`${SELECTOR_KIND}/`, "") ?? null;
   const faulty = faultySelectors(inventory, origin).filter((one) => own === null || one.name === own);
   writeLines(io.stderr, faultySelectorLines(faulty));
-  const { targets, omitted } = trustTargets(inventory, settings.ackSystemNamespace);
+  const { targets, omitted } = inventory.roleTargets(settings);
   const others = targets.filter(({ kind }) => kind !== "selector");
   if (own === null) {
     // The faulty selectors are already reported.
@@ -63,7 +63,7 @@ export async function readNamers(
 }
 
 /** Returns the name by which a user states an object that is no selector. */
-function titleOf({ kind, name }: TrustTarget): string {
+function titleOf({ kind, name }: RoleTarget): string {
   return `${TARGET_KINDS[kind]}/${name}`;
 }
 

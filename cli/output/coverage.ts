@@ -1,4 +1,4 @@
-import { isChecked } from "../../shared/checks/by-kind.ts";
+import { isChecked } from "../../shared/judges.ts";
 import { choosesRole, countUnjudged, type Unjudged, unjudgedText } from "../../shared/files/unjudged.ts";
 import { countOf } from "../../shared/formats/text.ts";
 import { type IO, writeLines } from "../io.ts";

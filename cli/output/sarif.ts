@@ -1,6 +1,6 @@
+import { CATALOGUE } from "../../shared/judges.ts";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { CATALOGUE } from "../../shared/checks/catalogue.ts";
 import type { CheckEntry } from "../../shared/core/check.ts";
 import { VERSION } from "../../shared/core/installation.ts";
 import { STDIN } from "../../shared/files/listing.ts";

@@ -1,3 +1,6 @@
+import { ADOPTED_RESOURCE, FIELD_EXPORT, RESOURCE } from "../../shared/ack/kinds.ts";
+import { NAMESPACE } from "../../shared/core/namespace-kind.ts";
+import { REQUIRED } from "../../shared/core/own-role-permission.ts";
 import { DELETION_POLICY, firstOf } from "../../shared/core/value-types.ts";
 import {
   isWaived, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, userPattern, WAIVERS,
@@ -7,7 +10,7 @@ import { ACK_41 } from "../../shared/ack/adopted-resources.ts";
 import { FE_01 } from "../../shared/ack/field-exports.ts";
 import { ACCOUNT_PREFIX, SYSTEM_NAMESPACE } from "../../shared/core/protected-namespaces.ts";
 import { NS_09 } from "../../shared/ack/namespace-deletion.ts";
-import { NS_07, NS_08, NS_17, REQUIRED } from "../../shared/ack/namespace-values.ts";
+import { NS_07, NS_08, NS_17 } from "../../shared/ack/namespace-values.ts";
 import {
   ACCOUNT_MAP, DELETION_POLICY_ANNOTATION, SELECTOR_REQUIRED_ANNOTATION, TEAM_MAP,
 } from "../../shared/core/annotation-keys.ts";
@@ -59,11 +62,11 @@ function selectorRequiredCheck(): PolicyCheck {
 export function namespacePolicy(
   lists: PolicyLists, options: Pick<WebhookOptions, "namespace" | "ackSystemNamespace">,
 ): Policy {
-  const limit = metadataLimitCheck("namespace");
+  const limit = metadataLimitCheck(NAMESPACE);
   return {
     name: "namespaces",
     namespaceSelector: namespacesOf("unprotected", options),
-    rules: rulesOf("namespace", { ...CREATE_AND_UPDATE, subresources: ["status", "finalize"] }),
+    rules: rulesOf(NAMESPACE, { ...CREATE_AND_UPDATE, subresources: ["status", "finalize"] }),
     conditions: conditionsOf("changes-namespace"),
     variables: [
       ...METADATA,
@@ -108,7 +111,7 @@ const HAS_SAME_SPEC = "oldObject != null && has(object.spec) && has(oldObject.sp
 export function fieldExportPolicy(lists: PolicyLists, options: FieldExportOptions): Policy {
   return {
     name: "fieldexports",
-    rules: rulesOf("field-export", CREATE_AND_UPDATE),
+    rules: rulesOf(FIELD_EXPORT, CREATE_AND_UPDATE),
     conditions: conditionsOf("not-being-deleted", "changes-more-than-bookkeeping"),
     variables: [
       ...METADATA,
@@ -126,7 +129,7 @@ export function fieldExportPolicy(lists: PolicyLists, options: FieldExportOption
         path: "spec.to",
         message: "the controller would write into a namespace of controllers or of the webhook, or into a CARM map",
       },
-      metadataLimitCheck("field-export"),
+      metadataLimitCheck(FIELD_EXPORT),
       WAIVERS,
     ],
   };
@@ -138,7 +141,7 @@ const CREATED_NAMESPACE = 'object.?spec.?kubernetes.?metadata.?namespace.orValue
 export function adoptedResourcePolicy(lists: PolicyLists): Policy {
   return {
     name: "adoptedresources",
-    rules: rulesOf("adopted-resource", CREATE_AND_UPDATE),
+    rules: rulesOf(ADOPTED_RESOURCE, CREATE_AND_UPDATE),
     conditions: conditionsOf("not-being-deleted", "changes-more-than-bookkeeping"),
     variables: [...METADATA, ...waiverVariables(lists)],
     checks: [
@@ -148,7 +151,7 @@ export function adoptedResourcePolicy(lists: PolicyLists): Policy {
         path: "spec.kubernetes.metadata.namespace",
         message: "the controller would create the resource in a namespace other than that of the AdoptedResource",
       },
-      metadataLimitCheck("resource"),
+      metadataLimitCheck(RESOURCE),
       WAIVERS,
     ],
   };

@@ -1,9 +1,9 @@
+import { withOtherChecks } from "../../shared/judges.ts";
 import type { FieldRule } from "../../shared/core/field-rule.ts";
 import type {
   V1LabelSelector, V1MatchCondition, V1RuleWithOperations, V1ValidatingAdmissionPolicy,
   V1ValidatingAdmissionPolicyBinding,
 } from "@kubernetes/client-node";
-import { withOtherChecks } from "../../shared/checks/catalogue.ts";
 import { type CheckEntry, findingSentences } from "../../shared/core/check.ts";
 import { WAIVER_01 } from "../../shared/core/waiver.ts";
 import { WAIVER_ANNOTATION } from "../../shared/core/annotation-keys.ts";

@@ -1,10 +1,13 @@
+import { type SizeLimit } from "../../shared/core/kind.ts";
+import { RESOURCE } from "../../shared/ack/kinds.ts";
+import { CLUSTER } from "../../shared/capa/kinds.ts";
+import { ACK_02 } from "../../shared/ack/resource-judge.ts";
 import { type Outcome, OUTCOMES } from "../../shared/core/resolution.ts";
 import {
   exemption, isCAPA, isController, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, WAIVERS,
   waiverVariables,
 } from "./policy.ts";
 import type { CheckEntry } from "../../shared/core/check.ts";
-import { ACK_02 } from "../../shared/ack/forged-annotations.ts";
 import { ACK_10, ACK_11, ACK_12, ADOPT, POLICIES } from "../../shared/ack/resource-annotations.ts";
 import { ACK_10B } from "../../shared/ack/resource-drift.ts";
 import { limitCheck } from "../../shared/core/size-limits.ts";
@@ -12,7 +15,7 @@ import {
   ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION, REGION_ANNOTATION, RESOLUTION_KEYS, RESOLVER_PREFIX,
 } from "../../shared/core/annotation-keys.ts";
 import { IDENTITY_KINDS } from "../../shared/core/capa-kinds.ts";
-import { LIMITS, type SizedKind } from "../../shared/core/limits.ts";
+import { LIMITS } from "../../shared/core/limits.ts";
 import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
 import { DNS_SUBDOMAIN } from "../../shared/formats/names.ts";
 import {
@@ -97,22 +100,22 @@ export function clusterPolicy(lists: PolicyLists): Policy {
   const { variable, unlessExempt } = exemption(isCAPA(lists));
   return {
     name: "clusters",
-    rules: rulesOf("cluster", CREATE_AND_UPDATE),
+    rules: rulesOf(CLUSTER, CREATE_AND_UPDATE),
     conditions: conditionsOf("changes-more-than-bookkeeping"),
     variables: [
       variable,
       ...METADATA,
       ...waiverVariables(lists),
     ],
-    checks: [...[resolutionCheck(ACK_02, OF_CLUSTERS), metadataLimitCheck("cluster")].map(unlessExempt), WAIVERS],
+    checks: [...[resolutionCheck(ACK_02, OF_CLUSTERS), metadataLimitCheck(CLUSTER)].map(unlessExempt), WAIVERS],
   };
 }
 
 /** Denies more labels or annotations than the limit of reviewed objects. */
-export function metadataLimitCheck(kind: SizedKind): PolicyCheck {
+export function metadataLimitCheck({ limit: ofKind }: { readonly limit: SizeLimit }): PolicyCheck {
   const limit = LIMITS.metadataEntries.value;
   return {
-    check: limitCheck(kind),
+    check: limitCheck(ofKind),
     admits: `size(${read("labels")}) <= ${limit} && size(${ANNOTATIONS}) <= ${limit}`,
     path: "metadata",
     message: `the object has more than ${limit} labels or more than ${limit} annotations`,
@@ -152,7 +155,7 @@ const ANNOTATION_CHECKS: readonly PolicyCheck[] = [
   REGION_DRIFT,
   policyCheckOf(ACK_11),
   adoptionCheck(),
-  metadataLimitCheck("resource"),
+  metadataLimitCheck(RESOURCE),
 ];
 
 /** Returns the policy for ACK resources. Exempts ACK controllers from all checks except WAIVER-01. */
@@ -160,7 +163,7 @@ export function resourcePolicy(lists: PolicyLists, { ackGroups }: Pick<WebhookOp
   const { variable, unlessExempt } = exemption(isController(lists));
   return {
     name: "resources",
-    rules: rulesOf("resource", CREATE_AND_UPDATE, ackGroups),
+    rules: rulesOf(RESOURCE, CREATE_AND_UPDATE, ackGroups),
     conditions: conditionsOf("changes-more-than-bookkeeping"),
     variables: [
       variable,

@@ -1,3 +1,4 @@
+import { SELECTOR } from "../../shared/ack/kinds.ts";
 import { IRS_04, IRS_07 } from "../../shared/ack/selector-account.ts";
 import { IRS_15, IRS_48 } from "../../shared/ack/selector-breadth.ts";
 import { IRS_01, IRS_02, IRS_03 } from "../../shared/ack/selector-role.ts";
@@ -126,7 +127,7 @@ export function selectorPolicy(lists: PolicyLists, runtime: Runtime): Policy {
   return {
     name: "iamroleselectors",
     repeats: `iamroleselectors.validate.${WEBHOOK.domain}`,
-    rules: rulesOf("selector", CREATE_AND_UPDATE),
+    rules: rulesOf(SELECTOR, CREATE_AND_UPDATE),
     conditions: conditionsOf("not-being-deleted", "changes-more-than-bookkeeping"),
     variables: [
       ...METADATA, ...fieldVariables("arn", "spec.arn", '""'),

@@ -1,3 +1,6 @@
+import { CARM_MAP } from "../../shared/carm/kinds.ts";
+import { CLUSTER, IDENTITY } from "../../shared/capa/kinds.ts";
+import { ADOPTED_RESOURCE, FIELD_EXPORT, OTHER_DEFINITION, RESOURCE, SELECTOR } from "../../shared/ack/kinds.ts";
 import type {
   V1MatchCondition, V1RuleWithOperations, V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding,
 } from "@kubernetes/client-node";
@@ -36,7 +39,7 @@ export function controllerPolicy(
     name: "controllers",
     // Does not apply to selectors, which are in no namespace.
     namespaceSelector: namespacesOf("ack-system", options),
-    rules: [...rulesOf("selector", EVERY_WRITE), ...rulesOf("carm-map", EVERY_WRITE)],
+    rules: [...rulesOf(SELECTOR, EVERY_WRITE), ...rulesOf(CARM_MAP, EVERY_WRITE)],
     conditions: [
       { name: "is-selector-or-carm-map", expression: `!(${OF_MAPS}) || ${CONDITIONS["is-carm-map"]}` },
       // Controllers read a map until its last finalizer is removed.
@@ -65,13 +68,13 @@ const IS_CHECKED: V1MatchCondition = {
 export function waiverPolicy(lists: PolicyLists, { ackGroups }: Pick<WebhookOptions, "ackGroups">): Policy {
   const withStatus = { ...CREATE_AND_UPDATE, subresources: ["status"] } as const;
   const onlyStatus = { operations: ["UPDATE"], subresources: ["status"], excludesResource: true } as const;
-  const ofOtherPolicies = ["resource", "cluster", "field-export", "adopted-resource"] as const;
+  const ofOtherPolicies = [RESOURCE, CLUSTER, FIELD_EXPORT, ADOPTED_RESOURCE];
   return {
     name: "waivers",
     rules: [
-      ...rulesOf("selector", withStatus), ...rulesOf("other-definition", withStatus),
-      ...rulesOf("carm-map", CREATE_AND_UPDATE),
-      ...rulesOf("identity", withStatus), ...ofOtherPolicies.flatMap((id) => rulesOf(id, onlyStatus, ackGroups)),
+      ...rulesOf(SELECTOR, withStatus), ...rulesOf(OTHER_DEFINITION, withStatus),
+      ...rulesOf(CARM_MAP, CREATE_AND_UPDATE),
+      ...rulesOf(IDENTITY, withStatus), ...ofOtherPolicies.flatMap((kind) => rulesOf(kind, onlyStatus, ackGroups)),
     ],
     conditions: [...conditionsOf("deletes-or-waives"), IS_CHECKED],
     variables: [...fieldVariables("annotations", "metadata.annotations", "{}"), ...waiverVariables(lists)],

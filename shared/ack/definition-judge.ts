@@ -1,3 +1,12 @@
+import { storedDefinition } from "./stored-objects.ts";
+import { waiverChecks } from "../core/binding.ts";
+import { definedKind } from "../core/ack-groups.ts";
+import type { Judge } from "../core/judge.ts";
+import { bindChecks, type BoundChecks } from "../core/bind.ts";
+import { DEFINITION_CHECKS, KIND_DELETION_CHECKS } from "./definitions.ts";
+import { type CheckInput, contextOf } from "../core/check.ts";
+import type { DecisionSettings } from "../core/context.ts";
+import { OTHER_DEFINITION, RESOURCE_DEFINITION, SELECTOR_DEFINITION } from "./kinds.ts";
 const checks = [...KIND_DELETION_CHECKS, ...DEFINITION_CHECKS];
 
 /** How CustomResourceDefinitions are judged: only `audit` judges them in files. */

@@ -1,16 +1,14 @@
 import { KINDS_OF_CLUSTER } from "../core/kind-store.ts";
-import { keeping } from "../core/kept-fields.ts";
 import { SELECTORS } from "./selectors.ts";
-import { NAMESPACES } from "../core/namespaces.ts";
 import { RESOURCES } from "./resources.ts";
-import { byACKController, byNamespaceController, inSystemNamespace } from "../core/exemptions.ts";
+import { byACKController } from "../core/exemptions.ts";
 import { keptOfDefinition, keptOfResource, keptOfSelector } from "./kept-fields.ts";
 import {
   ADOPTED_RESOURCE_KIND, FIELD_EXPORT_KIND, isACKGroup, isLikeResource, isLikeSelector, SELECTOR_GROUP, SELECTOR_KIND,
 } from "../core/ack-groups.ts";
 import { SELECTOR_ROLES } from "./resolve.ts";
 import {
-  CLEANUP, CLOSED, core, CREATE_AND_UPDATE, EVERY_WRITE, LIST, OPEN, PAGE, READ, STATUS, WRITE,
+  CLEANUP, CLOSED, CREATE_AND_UPDATE, EVERY_WRITE, LIST, OPEN, PAGE, READ, STATUS, WRITE,
 } from "../core/kind-rows.ts";
 import { ALL_SERVICES, type Kind } from "../core/kind.ts";
 
@@ -29,7 +27,8 @@ const keepNothing = (): null => null;
 
 /** The IAMRoleSelectors. */
 export const SELECTOR = {
-  id: "selector", types: [`${SELECTOR_KIND}.${SELECTOR_GROUP}`], path: PATH_OF_SELECTORS, warnsOnly: [],
+  id: "selector", types: [`${SELECTOR_KIND}.${SELECTOR_GROUP}`], path: PATH_OF_SELECTORS,
+  choosesRole: true, warnsOnly: [],
   served: {
     groups: [{ group: SELECTOR_GROUP, plurals: [PATH_OF_SELECTORS] }], version: "v1alpha1", scope: "Cluster",
   },
@@ -39,7 +38,7 @@ export const SELECTOR = {
   ],
   watch: { pageSize: PAGE, keep: keptOfSelector },
   rights: { reader: READ, "selector-owner": [...READ, ...WRITE], tenant: READ },
-  limit: { code: "IRS-48" }, store: SELECTORS,
+  limit: { code: "IRS-48" }, store: SELECTORS, readIn: "selectors",
 } as const satisfies Kind;
 
 /** The CustomResourceDefinition of IAMRoleSelectors. */
@@ -56,25 +55,26 @@ export const SELECTOR_DEFINITION = {
 
 /** Objects that are probably meant to be IAMRoleSelectors. */
 export const SELECTOR_LIKE = {
-  id: "selector-like", types: isLikeSelector, path: null, warnsOnly: [],
+  id: "selector-like", types: isLikeSelector, path: null, choosesRole: true, isMisspelled: true, warnsOnly: [],
 } as const satisfies Kind;
 
 /** Objects that are probably meant to be ACK resources. */
 export const RESOURCE_LIKE = {
-  id: "resource-like", types: isLikeResource, path: null, warnsOnly: [],
+  id: "resource-like", types: isLikeResource, path: null, isMisspelled: true, warnsOnly: [],
 } as const satisfies Kind;
 
 /** The ACK resources. */
 export const RESOURCE = {
   id: "resource", types: ({ group }) => isACKGroup(group), path: "resources",
-  warnsOnly: [byACKController, ...CLEANUP],
+  choosesRole: true, warnsOnly: [byACKController, ...CLEANUP],
   // New releases of controllers add kinds. The plural `*` does not include subresources.
   served: { groups: [{ group: ALL_SERVICES, plurals: ["*"] }], version: "*", scope: "Namespaced" },
   reviews: [
     { mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Ignore", conditions: ["mutates"] },
     { ...OPEN, operations: EVERY_WRITE, conditions: ["not-deleted-again", "changes-more-than-bookkeeping"] },
   ],
-  watch: { pageSize: PAGE, parts: ["resources"], keep: keptOfResource }, rights: { resources: LIST, reconciler: ["patch"] },
+  watch: { pageSize: PAGE, parts: ["resources"], keep: keptOfResource },
+  rights: { resources: LIST, reconciler: ["patch"] },
   limit: {
     code: "ACK-35", fix: SPLIT,
     example: "a Bucket whose spec is nested deeper than 100 levels",
@@ -92,27 +92,6 @@ export const RESOURCE_DEFINITION = {
     ...OF_DEFINITIONS, whenDown: "Ignore",
     conditions: ["not-deleted-again", "is-definition-of-resources", "deletes-or-waives"],
   }],
-} as const satisfies Kind;
-
-/** The Namespaces, whose labels and annotations decide roles. */
-export const NAMESPACE = {
-  id: "namespace", types: ["Namespace."], path: "namespaces", warnsOnly: [inSystemNamespace, byNamespaceController],
-  served: core("namespaces", "Cluster"),
-  reviews: [{
-    operations: EVERY_WRITE, subresources: ["status", "finalize"], whenDown: "Ignore", namespaces: "unprotected",
-    conditions: ["not-deleted-again", "changes-namespace"],
-  }],
-  watch: {
-    pageSize: PAGE,
-    keep: keeping({
-      metadata: ["name", "labels", "annotations", "deletionTimestamp", "resourceVersion"], status: ["phase"],
-    }),
-  },
-  rights: { reader: READ },
-  limit: {
-    code: "NS-14", fix: "remove labels and annotations from the namespace",
-    example: "a Namespace that has more than 1,000 labels",
-  }, store: NAMESPACES,
 } as const satisfies Kind;
 
 /** All other CustomResourceDefinitions. The only watch of all definitions. */

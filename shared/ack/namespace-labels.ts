@@ -1,3 +1,4 @@
+import { isSameLabels } from "../formats/label-selector.ts";
 import { controllerAccountOf } from "../core/resolution.ts";
 import { SELECTORS } from "./selectors.ts";
 import { USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
@@ -12,7 +13,7 @@ import type { EffectiveSelector } from "../core/effective-selector.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
 import { AffectedResources, type Effect } from "../core/fault-texts.ts";
 import type { NamespaceChange, NamespaceState } from "../core/namespace-change.ts";
-import { CHOICE_PATH, isSameLabels, type RoleCause, roleCause } from "./role-inputs.ts";
+import { CHOICE_PATH, type RoleCause, roleCause } from "./role-inputs.ts";
 import { usedSelector, useEverywhereFix, useFix, useRule } from "../core/use-rights.ts";
 
 const LABELS = ["metadata", "labels"] as const;

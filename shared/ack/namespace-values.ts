@@ -1,14 +1,13 @@
+import { REQUIRED } from "../core/own-role-permission.ts";
 import { SELECTORS } from "./selectors.ts";
 import { RESOURCES } from "./resources.ts";
 import type { ACKResource } from "../core/ack-resource.ts";
 import {
-  DEFAULT_REGION_ANNOTATION, ENDPOINT_URL_ANNOTATION, IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION, REGION_ANNOTATION,
-  SELECTOR_REQUIRED_ANNOTATION,
+  DEFAULT_REGION_ANNOTATION, ENDPOINT_URL_ANNOTATION, REGION_ANNOTATION, SELECTOR_REQUIRED_ANNOTATION,
 } from "../core/annotation-keys.ts";
 import { isRegion, parseARN, partitionOfRegion } from "../formats/arn.ts";
 import { annotationPath } from "../formats/json.ts";
 import { quote, sortedListOf } from "../formats/text.ts";
-import type { Inventory } from "../core/inventory.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import { listResources } from "../core/fault-texts.ts";
@@ -16,37 +15,6 @@ import { annotationOf, type NamespaceChange, type NamespaceState } from "../core
 import { mayWaive } from "../core/waiver.ts";
 import { checkOf } from "../core/field-rule.ts";
 import { ENDPOINT_URL, FILLED, hostOfURL, REGION_NAME } from "../core/value-types.ts";
-
-/** The value of the annotation that requires a selector. */
-export const REQUIRED = "true";
-/** The value that permits the controllers' own role where ACK-05 or AC-03 denies it. */
-const PERMITTED = "false";
-
-/** Returns the value of the annotation of a namespace. */
-export function requirementOf({ namespaces }: Pick<Inventory, "namespaces">, namespace: string): string | undefined {
-  return namespaces.annotationsOf(namespace).get(SELECTOR_REQUIRED_ANNOTATION);
-}
-
-/**
- * Returns what a fault that denies the controllers' own role adds: a warning if the namespace permits this role, else
- * how to permit it. System namespaces permit nothing, because NS-17 does not protect their annotation.
- */
-export function ownRolePermission(
-  id: "ACK-05" | "AC-03", { inventory, settings }: Pick<NamespaceChange, "inventory" | "settings">, namespace: string,
-): Pick<Fault, "fix" | "severity"> {
-  if (settings.checkSeverities.get(id) !== "deny") return {};
-  const isPermitted = requirementOf(inventory, namespace) === PERMITTED && !IGNORED_NAMESPACES.has(namespace);
-  return isPermitted ? { severity: "warn" } : { fix: `${FIXES[id][settings.mode]}, ${PERMIT}` };
-}
-
-const PERMIT = `or ask a waiver user to set ${SELECTOR_REQUIRED_ANNOTATION}: "${PERMITTED}" on the namespace`;
-const FIXES = {
-  "ACK-05": {
-    selectors: "label the resource or its namespace so that a selector matches",
-    carm: `annotate the namespace with ${OWNER_ACCOUNT_ANNOTATION}`,
-  },
-  "AC-03": { selectors: "set identityRef", carm: "set identityRef" },
-};
 
 export const NS_17: QuickCheck<NamespaceChange> = {
   id: "NS-17",

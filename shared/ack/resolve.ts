@@ -1,3 +1,4 @@
+import { selectorTargets } from "./role-targets.ts";
 import { isResource, type ResourceQuery } from "../core/ack-resource.ts";
 import { USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
 import type { DecisionSettings } from "../core/context.ts";
@@ -7,7 +8,9 @@ import { byDefault, type Region, type Resolution } from "../core/resolution.ts";
 import { resolveResource } from "../core/resolve.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { compareText } from "../formats/text.ts";
-import { type Choice, choiceOf, conflictSentence, refusalMessage, selectingSelectors, selectionOf } from "./selection.ts";
+import {
+  type Choice, choiceOf, conflictSentence, refusalMessage, selectingSelectors, selectionOf,
+} from "./selection.ts";
 
 /** The IAMRoleSelectors, which give ACK resources their roles. */
 export const SELECTOR_ROLES: RoleSource<ResourceQuery> = {
@@ -15,6 +18,7 @@ export const SELECTOR_ROLES: RoleSource<ResourceQuery> = {
   resolve: (inventory, query, settings) => resolveResource(inventory, query, settings, (region) => (
     resolveBySelectors(inventory, query, settings, region)
   )),
+  targets: selectorTargets,
 };
 
 /**

@@ -1,3 +1,30 @@
+import { IRS_52_OF_OBJECTS } from "./selector-kinds.ts";
+import type { Judge } from "../core/judge.ts";
+import { ACK_36 } from "./role-inputs.ts";
+import { recordedResolutionCheck } from "../core/recorded-resolution.ts";
+import { ADOPTED_RESOURCE_CHECKS, creationOf } from "./adopted-resources.ts";
+import { bindChecks, bindIn, type BoundChecks } from "../core/bind.ts";
+import { IRS_10_OF_OBJECTS } from "../core/unknown-namespace.ts";
+import { storedResource } from "./stored-objects.ts";
+import { pathInAdopted } from "./adopted-resource.ts";
+import { RESOLUTION, resourceChange, type ResourceChange } from "./resource-change.ts";
+import { IRS_04_OF_RESOURCES } from "./selector-account.ts";
+import type { DecisionSettings } from "../core/context.ts";
+import { ofChange, within } from "../core/binding.ts";
+import { ACK_10, ACK_10_OF_DEFAULTS, ACK_11, ACK_12, ACK_13, ACK_15, ACK_17, ACK_20 } from "./resource-annotations.ts";
+import { type Check, type CheckInput, contextOf, hasOldObject } from "../core/check.ts";
+import { ADOPTED_RESOURCE, FIELD_EXPORT, RESOURCE, RESOURCE_LIKE } from "./kinds.ts";
+import { limitCheck } from "../core/size-limits.ts";
+import { ACK_37, ACK_38, ACK_39 } from "./resource-crossings.ts";
+import { ACK_03, ACK_05, ACK_05B, ACK_06, ACK_09 } from "./resource-selection.ts";
+import { ACK_07, ACK_08, ACK_10B, ACK_30, ACK_31, ACK_32, ACK_40 } from "./resource-drift.ts";
+import { isSameContent } from "../core/exemptions.ts";
+import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
+/** ACK-02 for ACK resources. */
+export const ACK_02 = recordedResolutionCheck<ResourceChange>(RESOLUTION, ({ resource, stored }) => (
+  { annotations: resource.annotations, stored: stored?.resource.annotations }
+));
+
 /** The checks that run when an ACK resource changes. */
 const RESOURCE_CHECKS: readonly Check<ResourceChange>[] = [
   ACK_02, ACK_03, ACK_05, ACK_05B, ACK_06, ACK_07, ACK_08, ACK_09, ACK_10, ACK_10_OF_DEFAULTS, ACK_10B, ACK_11,

@@ -1,3 +1,5 @@
+import { ownRolePermission, REQUIRED, requirementOf } from "../core/own-role-permission.ts";
+import { isSameLabels } from "../formats/label-selector.ts";
 import type { Resolution } from "../core/resolution.ts";
 import { SELECTORS } from "./selectors.ts";
 import {
@@ -7,11 +9,10 @@ import {
   conflictSentence, DEFAULT_ROLE, describeRole, selectingSelectors, usedSelectors,
 } from "./selection.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
-import { ownRolePermission, REQUIRED, requirementOf } from "./namespace-values.ts";
 import {
   refusedFix, RESOLUTION, resolutionClause, type ResolvedResource, type ResourceChange,
 } from "./resource-change.ts";
-import { choiceFor, isSameLabels, type RoleCause, roleCause } from "./role-inputs.ts";
+import { choiceFor, type RoleCause, roleCause } from "./role-inputs.ts";
 import { usedSelector, useFix, useRule } from "../core/use-rights.ts";
 import type { AccessByName } from "../core/context.ts";
 import { readsResourceLabels } from "../core/effective-selector.ts";
@@ -55,6 +56,12 @@ function conflictFix(
   return selectors.some(({ name }) => readsResourceLabels(inventory.of(SELECTORS).get(name))) ? {} : { fix: RESTRICT };
 }
 
+/** How a resource gets another role than the controllers' own. */
+const LABEL = {
+  selectors: "label the resource or its namespace so that a selector matches",
+  carm: `annotate the namespace with ${OWNER_ACCOUNT_ANNOTATION}`,
+};
+
 export const ACK_05: QuickCheck<ResourceChange> = {
   id: "ACK-05",
   severity: "warn",
@@ -67,7 +74,8 @@ export const ACK_05: QuickCheck<ResourceChange> = {
   section: "onDefault",
   when: (change) => usesDefaultRole(change) && !requiresSelector(change),
   *find(change): Iterable<Fault> {
-    const permission = ownRolePermission("ACK-05", change, change.resource.namespace);
+    const check = { id: "ACK-05", fix: LABEL[change.settings.mode] };
+    const permission = ownRolePermission(check, change, change.resource.namespace);
     const isIgnored = change.settings.mode === "carm" && IGNORED_NAMESPACES.has(change.resource.namespace);
     const move = { fix: "move the resource to another namespace, unless the controller's account is intended" };
     yield { path: METADATA, message: resolutionClause(change.resolution), ...permission, ...(isIgnored && move) };

@@ -2,7 +2,6 @@ import type { ACKResource } from "../core/ack-resource.ts";
 import { USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import { annotationPath, type FieldPath } from "../formats/json.ts";
-import type { Labels } from "../formats/label-selector.ts";
 import { type Choice, choiceOf } from "./selection.ts";
 import type { CheckContext, Fault, QuickCheck } from "../core/check.ts";
 
@@ -33,11 +32,6 @@ export function roleCause(isRelabeled: boolean, isRechosen: boolean): RoleCause 
   if (isRechosen) return { subject: "the new annotations", path: CHOICE_PATH, inputs: CHOICE, isRechosen };
   if (!isRelabeled) return null;
   return { subject: "the new labels", path: ["metadata", "labels"], inputs: LABEL_INPUTS, isRechosen };
-}
-
-/** Returns whether the labels are equal. */
-export function isSameLabels(a: Labels, b: Labels): boolean {
-  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
 }
 
 export const ACK_36: QuickCheck<Pick<CheckContext, "settings"> & { readonly resource: ACKResource }> = {

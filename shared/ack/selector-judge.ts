@@ -1,3 +1,22 @@
+import type { JudgedSelector } from "./selector.ts";
+import { storedSelector } from "./stored-objects.ts";
+import type { Judge } from "../core/judge.ts";
+import { IRS_10, IRS_10_OF_SOME, IRS_22 } from "./selector-reach.ts";
+import { bindChecks, type BoundChecks } from "../core/bind.ts";
+import { IRS_53 } from "./selector-template.ts";
+import { IRS_48 } from "./selector-breadth.ts";
+import { IRS_13, IRS_52 } from "./selector-kinds.ts";
+import { selectorChange, type SelectorChange } from "./selector-change.ts";
+import type { DecisionSettings } from "../core/context.ts";
+import { SELECTOR, SELECTOR_LIKE } from "./kinds.ts";
+import { selectorTarget } from "./role-targets.ts";
+import { waiverChecks } from "../core/binding.ts";
+import { type Check, type CheckInput, contextOf, hasOldObject, operationOf, type QuickCheck } from "../core/check.ts";
+import { IRS_00_OF_CRD, IRS_16, IRS_51 } from "./selector-crd.ts";
+import { IRS_19, IRS_20, IRS_30, IRS_31 } from "./selector-moves.ts";
+import { judgeSelector, SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
+import { IRS_04, IRS_04_OF_REGION, IRS_05, IRS_07, IRS_24, IRS_25, IRS_27, IRS_40 } from "./selector-account.ts";
+import { IRS_17, IRS_18 } from "./selector-conflicts.ts";
 /** The checks that compare a change of an IAMRoleSelector with the stored selector, the inventory or the settings. */
 const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
   IRS_00_OF_CRD,
@@ -17,7 +36,6 @@ const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
   IRS_22,
   IRS_24,
   IRS_25,
-  IRS_26,
   IRS_27,
   IRS_30,
   IRS_31,
@@ -59,8 +77,7 @@ function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   const old = hasOldObject(input) ? judgeSelector(input.old, context) : null;
   const selfChecks = bindChecks(JUDGED_SELECTOR_CHECKS, decoded, old);
   const { inventory = null, template } = input;
-  const exceedsLimit = decoded.faults.some(({ code }) => code === IRS_48.id);
-  if (inventory === null || (exceedsLimit && operationOf(input) !== "DELETE")) return [selfChecks];
+  if (inventory === null || exceedsSelectorLimit(input, settings)) return [selfChecks];
   const changeContext = contextOf(input, settings, inventory);
   const stored = input.old === null ? null : (old ?? decoded);
   const change = selectorChange(changeContext, input, { decoded, stored });
@@ -70,4 +87,10 @@ function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundChe
     selfChecks, bindChecks(SELECTOR_CHANGE_CHECKS, change, before), waiverChecks(input, settings),
     ...(template === undefined ? [] : [bindChecks(TEMPLATE_CHECKS, { object: input.object, template }, null)]),
   ];
+}
+
+/** Whether the selector exceeds a limit, so that no other check examines it. A user must be able to delete it. */
+export function exceedsSelectorLimit(input: CheckInput, { runtime }: DecisionSettings): boolean {
+  const { faults } = judgeSelector(input.object, { origin: input.origin, runtime });
+  return operationOf(input) !== "DELETE" && faults.some(({ code }) => code === IRS_48.id);
 }

@@ -1,28 +1,18 @@
-import { NAMESPACE_OWNERS } from "../carm/namespace-owners.ts";
-import { CARM_MAPS } from "../carm/map-store.ts";
-import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
-import type { DecisionSettings } from "../core/context.ts";
+import { UNKNOWN_NAMESPACE } from "../core/unknown-namespace.ts";
 import type { Inventory } from "../core/inventory.ts";
-import type { FieldPath, JsonObject } from "../formats/json.ts";
+import type { FieldPath } from "../formats/json.ts";
 import { namespaceNameFaults } from "../formats/names.ts";
-import { objectReference } from "../formats/object-meta.ts";
-import { countOf, printable, quote, sortedListOf } from "../formats/text.ts";
+import { printable, quote } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import { candidateNamespaces, transitionsOfSelector } from "./change-set.ts";
 import type { SelectorSpec } from "../core/iamroleselector.ts";
 import { type EffectiveSelector, selectsNamespace } from "../core/effective-selector.ts";
-import { type CheckContext, type Fault, isComplete, type QuickCheck, type ScanningCheck } from "../core/check.ts";
+import { type Fault, isComplete, type QuickCheck, type ScanningCheck } from "../core/check.ts";
 import { misspelledNamespace } from "../core/fault-texts.ts";
 import type { SelectorChange } from "./selector-change.ts";
 
 export const IRS_10: QuickCheck<SelectorChange> = {
-  id: "IRS-10",
-  severity: "warn",
-  reason: "A selector selects nothing in a namespace that does not exist, for example a misspelled one. "
-    + "Resources of the intended namespace fall back to the controller's own account. In manifests, the check also "
-    + "finds misspelled namespaces of resources, and labels that are similar to those of a namespace.",
-  fix: "correct the name, or create the namespace",
-  example: "spec: {namespaceSelector: {names: [team-that-does-not-exist]}}",
+  ...UNKNOWN_NAMESPACE,
   requires: ["namespaces", "--complete or --cluster"],
   when: ({ spec }) => (spec.namespaceSelector?.names ?? NONE).length > 0,
   *find({ spec, inventory }): Iterable<Fault> {
@@ -58,23 +48,6 @@ export const IRS_10_OF_SOME: QuickCheck<SelectorChange> = {
 };
 
 const LABELS = ["spec", "namespaceSelector", "labelSelector", "matchLabels"] as const;
-
-/** A change of an object that belongs to a namespace. */
-interface ObjectChange extends CheckContext {
-  readonly object: JsonObject;
-}
-
-/** IRS-10 for the manifest of an ACK resource or of an object that refers to an identity. */
-export const IRS_10_OF_OBJECTS: QuickCheck<ObjectChange> = {
-  ...IRS_10,
-  requires: [],
-  // The API server stores an object only in a namespace that exists.
-  when: ({ origin }) => origin !== "cluster",
-  *find({ object, inventory }): Iterable<Fault> {
-    const message = misspelledNamespace(inventory, objectReference(object).namespace);
-    if (message !== null) yield { path: ["metadata", "namespace"], message };
-  },
-};
 
 function* unknownNamespaces(spec: SelectorSpec, { namespaces }: Inventory): Iterable<readonly [FieldPath, string]> {
   for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
@@ -117,45 +90,4 @@ function* selectsNamespaces(inventory: Inventory, selector: EffectiveSelector): 
   return !(yield* paced(names, NAMESPACES_BETWEEN_PAUSES, (name) => (
     !inventory.namespaces.has(name) || !selectsNamespace(selector, name, inventory.namespaces.labelsOf(name))
   )));
-}
-
-const PATH = ["spec"] as const;
-
-/**
- * A controller exits at startup if both CARM and selectors are enabled (aws-controllers-k8s/runtime
- * pkg/config/config.go).
- */
-export const IRS_26: QuickCheck<SelectorChange> = {
-  id: "IRS-26",
-  severity: "warn",
-  reason: "A controller resolves roles with CARM or with selectors, never with both. "
-    + "While CARM is enabled, selectors have no effect.",
-  fix: "run controllers with gate IAMRoleSelector and --enable-carm=false, then remove CARM maps and annotations",
-  example: "# with --mode carm, or while ConfigMap ack-system/ack-role-account-map has entries\n"
-    + "spec: {arn: 'arn:aws:iam::111122223333:role/team-a', namespaceSelector: {names: [team-a]}}",
-  *find({ inventory, settings }): Iterable<Fault> {
-    if (settings.mode === "carm") {
-      const message = "the controllers resolve roles with CARM (--mode carm), so the selector has no effect";
-      yield { path: PATH, message, fix: CARM_FIX };
-      return;
-    }
-    const uses = usesOfCARM(inventory, settings);
-    if (uses.length === 0) return;
-    yield {
-      path: PATH,
-      message: `CARM is still in use (${uses.join("; ")}), and controllers that run with CARM ignore selectors`,
-    };
-  },
-};
-
-const CARM_FIX = "assign the role in the CARM maps, or switch the controllers and --mode to selectors";
-
-function usesOfCARM(inventory: Inventory, { ackSystemNamespace }: DecisionSettings): string[] {
-  const maps = [ACCOUNT_MAP, TEAM_MAP].flatMap((name) => {
-    const keys = inventory.of(CARM_MAPS).data(ackSystemNamespace, name)?.size ?? 0;
-    return keys === 0 ? [] : [`ConfigMap ${ackSystemNamespace}/${name} has ${countOf(keys, "key")}`];
-  });
-  const owners = inventory.of(NAMESPACE_OWNERS);
-  if (owners.size === 0) return maps;
-  return [...maps, `${countOf(owners.size, "annotated namespace")}: ${sortedListOf(owners.names)}`];
 }

@@ -1,3 +1,4 @@
+import { ownRolePermission } from "../core/own-role-permission.ts";
 import type { ChainLink } from "../core/resolution.ts";
 import { IDENTITIES } from "./identities.ts";
 import { REFERRERS } from "./referrers.ts";
@@ -12,7 +13,6 @@ import { compareText, countOf, listOf, printable, quote, sortedListOf } from "..
 import type { Fault, QuickCheck } from "../core/check.ts";
 import type { ClusterChange } from "./cluster-reference.ts";
 import { SCAN_LIMIT } from "../core/fault-texts.ts";
-import { ownRolePermission } from "../ack/namespace-values.ts";
 
 function isSameReference(a: IdentityReference | null, b: IdentityReference | null): boolean {
   return a?.kind === b?.kind && a?.name === b?.name;
@@ -118,7 +118,7 @@ export const AC_03: QuickCheck<ClusterChange> = {
     const { referrer } = change;
     if (referrer.written !== null) return;
     const message = "identityRef is missing: CAPA uses its own credentials";
-    yield { path: referrerPath(referrer), message, ...ownRolePermission("AC-03", change, referrer.namespace) };
+    yield { path: referrerPath(referrer), message, ...ownRolePermission(AC_03, change, referrer.namespace) };
   },
 };
 

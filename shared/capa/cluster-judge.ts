@@ -1,10 +1,30 @@
+import type { JsonObject } from "../formats/json.ts";
+import { bindChecks } from "../core/bind.ts";
+import { REFERRERS } from "./referrers.ts";
+import { recordedResolutionCheck } from "../core/recorded-resolution.ts";
+import { Inventory } from "../core/inventory.ts";
+import { isOfTemplate } from "./referrer.ts";
+import { IRS_10_OF_OBJECTS } from "../core/unknown-namespace.ts";
+import { AC_00, AC_05, clusterChange, type ClusterChange, useChange } from "./cluster-reference.ts";
+import type { QuickCheck } from "../core/check.ts";
+import { CLUSTER, CLUSTER_PART } from "./kinds.ts";
+import { exceeds, ofChange, within } from "../core/binding.ts";
+import { type Judge, type ReviewedID, typeOf } from "../core/judge.ts";
+import { limitCheck } from "../core/size-limits.ts";
+import { spelling } from "./identity-judge.ts";
+import { AC_01, AC_02, AC_03, AC_04, AC_06, AC_07 } from "./cluster-identity.ts";
+/** ACK-02 for objects that refer to a CAPA identity. */
+const ACK_02_OF_CLUSTERS = recordedResolutionCheck<ClusterChange>(["identities"], ({ referrer, stored }) => (
+  { annotations: referrer.annotations, stored: stored?.annotations }
+));
+
 /** The checks that run when an object that refers to a CAPA identity changes. */
 const CLUSTER_CHECKS: readonly QuickCheck<ClusterChange>[] = [
   AC_00, AC_01, AC_02, AC_03, AC_04, AC_05, AC_06, AC_07,
 ];
 const LIMIT = limitCheck(CLUSTER.limit);
 const PART_LIMITS = [LIMIT] as const;
-const bindCluster = within(LIMIT, ofChange([...CLUSTER_CHECKS, ACK_02_OF_CLUSTERS], clusterChange));
+const bindCluster = within(LIMIT, ofChange([...CLUSTER_CHECKS, ACK_02_OF_CLUSTERS, IRS_10_OF_OBJECTS], clusterChange));
 const bindUse = ofChange([AC_05], useChange);
 
 export const CLUSTER_JUDGE: Judge = {

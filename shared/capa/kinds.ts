@@ -8,7 +8,8 @@ import { REFERRERS } from "./referrers.ts";
 import { isPartKind, PART_KINDS } from "../core/cluster-parts.ts";
 import { byCAPA, byClusterAPI, ofNamespaceCleanup } from "../core/exemptions.ts";
 import {
-  IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, isIdentityKind, isLikeCAPAKind, pluralsByGroup, REFERRER_KINDS, referrerKindOf,
+  IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, isIdentityKind, isLikeCAPAKind, pluralsByGroup, REFERRER_KINDS,
+  referrerKindOf, SERVICE_ACCOUNT_IDENTITY,
 } from "../core/capa-kinds.ts";
 import { keptOfReferrer } from "./kept-fields.ts";
 import {
@@ -24,7 +25,7 @@ const USE = {
 
 /** The identities of CAPA. */
 export const IDENTITY = {
-  id: "identity", types: isIdentityKind, path: "identities", warnsOnly: OF_CAPA,
+  id: "identity", types: isIdentityKind, path: "identities", choosesRole: true, warnsOnly: OF_CAPA,
   served: {
     groups: [{ group: INFRASTRUCTURE_GROUP, plurals: IDENTITY_KINDS.map(identityPlural).toSorted() }],
     version: "*", scope: "*",
@@ -32,6 +33,7 @@ export const IDENTITY = {
   reviews: [{ ...CLOSED, operations: EVERY_WRITE, records: true }],
   watch: {
     pageSize: PAGE, parts: ["resources", "identities"],
+    isClusterScoped: ({ kind }) => kind !== SERVICE_ACCOUNT_IDENTITY,
     // Not the labels: anyone who can write an identity can add labels.
     keep: keeping({ metadata: ["name", "namespace", "uid", "resourceVersion"], spec: "all" }),
   },
@@ -46,7 +48,8 @@ export const IDENTITY = {
 
 /** The objects that refer to an identity of CAPA. */
 export const CLUSTER = {
-  id: "cluster", types: (type) => referrerKindOf(type) !== null, path: "clusters", warnsOnly: [byCAPA, ...CLEANUP],
+  id: "cluster", types: (type) => referrerKindOf(type) !== null, path: "clusters",
+  choosesRole: true, warnsOnly: [byCAPA, ...CLEANUP],
   served: { groups: pluralsByGroup(REFERRER_KINDS), version: "*", scope: "Namespaced" },
   reviews: [
     { mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Ignore", conditions: ["mutates-cluster"] },
@@ -74,7 +77,8 @@ export const CLUSTER_PART = {
 
 /** Objects that are probably meant to be identities of CAPA, or clusters. */
 export const IDENTITY_LIKE = {
-  id: "identity-like", types: isLikeCAPAKind, path: "identities", warnsOnly: OF_CAPA,
+  id: "identity-like", types: isLikeCAPAKind, path: "identities",
+  choosesRole: true, isMisspelled: true, warnsOnly: OF_CAPA,
 } as const satisfies Kind;
 
 /** The Secrets of static identities, without their values. */

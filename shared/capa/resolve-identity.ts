@@ -1,3 +1,4 @@
+import { identityTargets } from "./role-targets.ts";
 import { IDENTITIES } from "./identities.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import type { Inventory, RoleSource } from "../core/inventory.ts";
@@ -11,7 +12,7 @@ import { referenceOf, type Referrer, refersToIdentity } from "./referrer.ts";
 
 /** The identities of Cluster API, which give clusters their roles. */
 export const IDENTITY_ROLES: RoleSource<Referrer> = {
-  serves: refersToIdentity, resolve: resolveReferrer,
+  serves: refersToIdentity, resolve: resolveReferrer, targets: identityTargets,
 };
 
 /**

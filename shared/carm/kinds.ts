@@ -9,7 +9,8 @@ import type { Kind } from "../core/kind.ts";
 
 /** The ConfigMaps of accounts and teams. */
 export const CARM_MAP = {
-  id: "carm-map", types: ["ConfigMap."], names: isCARMMapName, path: "configmaps", warnsOnly: [ofNamespaceCleanup],
+  id: "carm-map", types: ["ConfigMap."], names: isCARMMapName, path: "configmaps",
+  choosesRole: true, warnsOnly: [ofNamespaceCleanup],
   served: core("configmaps", "Namespaced"),
   reviews: [{
     operations: EVERY_WRITE, whenDown: "Fail", namespaces: "ack-system",
@@ -23,5 +24,5 @@ export const CARM_MAP = {
   limit: {
     code: "CM-14", fix: "remove entries from the ConfigMap",
     example: "the ConfigMap ack-role-account-map with more than 20,000 entries",
-  }, store: CARM_MAPS, roles: [MAP_ROLES],
+  }, store: CARM_MAPS, readIn: "carm", roles: [MAP_ROLES],
 } as const satisfies Kind;

@@ -1,3 +1,4 @@
+import { mapTargets } from "./role-targets.ts";
 import { isResource, type ResourceQuery } from "../core/ack-resource.ts";
 import { IGNORED_NAMESPACES } from "../core/annotation-keys.ts";
 import type { DecisionSettings } from "../core/context.ts";
@@ -14,6 +15,7 @@ export const MAP_ROLES: RoleSource<ResourceQuery> = {
   resolve: (inventory, query, settings) => resolveResource(inventory, query, settings, (region) => (
     resolveByMaps(inventory, query, settings, region)
   )),
+  targets: mapTargets,
 };
 
 /**

@@ -3,7 +3,6 @@ import { annotationPath, type JsonObject } from "../formats/json.ts";
 import { annotationAt, objectReference } from "../formats/object-meta.ts";
 import { printable, quote } from "../formats/text.ts";
 import { bindChecks, type BoundChecks } from "./bind.ts";
-import { CATALOGUE } from "../checks/catalogue.ts";
 import type { CheckEntry, CheckInput, Fault, QuickCheck } from "./check.ts";
 import { WAIVER_01, waivedChecks } from "./waiver.ts";
 
@@ -12,9 +11,9 @@ interface WaivedObject {
   readonly object: JsonObject;
   /** The checks of the object; null if they are not all known, and then every check may apply. */
   readonly checks: readonly CheckEntry[] | null;
+  /** Every check. */
+  readonly catalogue: readonly CheckEntry[];
 }
-
-const BY_ID: ReadonlyMap<string, CheckEntry> = new Map(CATALOGUE.map((check) => [check.id, check]));
 
 /** The part of WAIVER-01 that warns about waivers without an effect, also offline and to waiver users. */
 const INEFFECTIVE_WAIVERS: QuickCheck<WaivedObject> = {
@@ -22,10 +21,10 @@ const INEFFECTIVE_WAIVERS: QuickCheck<WaivedObject> = {
   severity: "warn",
   requires: [],
   when: () => true,
-  *find({ object, checks }): Iterable<Fault> {
+  *find(waived): Iterable<Fault> {
     const path = annotationPath(WAIVER_ANNOTATION);
-    for (const id of new Set(waivedChecks(object))) {
-      const fault = faultOf(id, object, checks);
+    for (const id of new Set(waivedChecks(waived.object))) {
+      const fault = faultOf(id, waived);
       if (fault !== null) yield { path, ...fault, severity: "warn" };
     }
   },
@@ -35,18 +34,18 @@ const EFFECT_CHECKS = [INEFFECTIVE_WAIVERS];
 
 /** Returns the checks of an object, and if it has waivers, the check of their effect on these. */
 export function withEffectOfWaivers(
-  { object, inventory = null }: CheckInput, bound: readonly BoundChecks[],
+  { object, inventory = null }: CheckInput, bound: readonly BoundChecks[], catalogue: readonly CheckEntry[],
 ): readonly BoundChecks[] {
   if (bound.length === 0 || annotationAt(object, WAIVER_ANNOTATION) === null) return bound;
   // Beyond a limit, only the limit is checked.
   const isLimited = bound.some(({ checks: [first, ...others] }) => first?.fixed === true && others.length === 0);
   const checks = inventory === null || isLimited ? null : bound.flatMap((one) => one.checks);
-  return [...bound, bindChecks(EFFECT_CHECKS, { object, checks }, null)];
+  return [...bound, bindChecks(EFFECT_CHECKS, { object, checks, catalogue }, null)];
 }
 
-function faultOf(id: string, object: JsonObject, checks: WaivedObject["checks"]): Omit<Fault, "path"> | null {
+function faultOf(id: string, { object, checks, catalogue }: WaivedObject): Omit<Fault, "path"> | null {
   if (id === "") return null;
-  const check = BY_ID.get(id);
+  const check = catalogue.find((one) => one.id === id);
   if (check === undefined) {
     const message = `check ${quote(id)} does not exist, so this waiver has no effect`;
     return { message, fix: "write the id of a waivable check of docs/checks.md" };

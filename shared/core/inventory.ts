@@ -1,5 +1,6 @@
 import type { DecisionSettings, Origin, Runtime } from "./context.ts";
 import type { Resolution } from "./resolution.ts";
+import type { RoleTargets } from "./role-target.ts";
 import { KINDS_OF_CLUSTER, type KindStore } from "./kind-store.ts";
 import { NAMESPACES, type NamespaceStore } from "./namespaces.ts";
 import { SetIndex } from "./set-index.ts";
@@ -39,6 +40,8 @@ export interface RoleSource<T extends RoleObject = RoleObject> {
   serves(object: RoleObject, settings: Pick<DecisionSettings, "mode">): boolean;
   /** Resolves the role as the controller of the object does. */
   resolve(inventory: Inventory, object: T, settings: DecisionSettings): Resolution;
+  /** Returns every role that the objects of the source name. */
+  targets(inventory: Inventory, settings: Pick<DecisionSettings, "ackSystemNamespace">): RoleTargets;
 }
 
 /** What an inventory knows of the kinds of its objects (shared/kinds.ts). */
@@ -93,6 +96,12 @@ export class Inventory implements Stores {
     const source = this.#kinds.roleSources.find((one) => one.serves(object, settings));
     if (source === undefined) throw new Error(`nothing gives ${object.kind}.${object.group} a role`);
     return source;
+  }
+
+  /** Returns the roles that the objects of all sources name. */
+  roleTargets(settings: Pick<DecisionSettings, "ackSystemNamespace">): RoleTargets {
+    const all = this.#kinds.roleSources.map((source) => source.targets(this, settings));
+    return { targets: all.flatMap(({ targets }) => targets), omitted: all.flatMap(({ omitted }) => omitted) };
   }
 
   /** Increases with each change. */

@@ -27,7 +27,8 @@ export function kindTable(kinds: readonly Kind[]): KindTable {
   const listedOf = ({ kind, group }: KindName): readonly Kind[] | undefined => listed.get(kind)?.get(group);
   return {
     kindOf(type) {
-      const ofType = listedOf(type) ?? matchers.filter(({ matches }) => matches?.(type) === true).map((one) => one.kind);
+      const ofType = listedOf(type)
+        ?? matchers.filter(({ matches }) => matches?.(type) === true).map(({ kind }) => kind);
       return ofType.find(({ names }) => names?.(type.name) !== false) ?? null;
     },
     reviewedKind(path, type) {

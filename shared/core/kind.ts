@@ -1,3 +1,4 @@
+import type { DecisionSettings } from "./context.ts";
 import { SELECTOR_GROUP } from "./ack-groups.ts";
 import type { KindName } from "./capa-kinds.ts";
 import type { RoleSource } from "./inventory.ts";
@@ -66,6 +67,8 @@ export interface Watch {
   readonly names?: readonly string[];
   /** The parts of the cluster with which a source loads the kind. Default: every source loads it. */
   readonly parts?: readonly ClusterPart[];
+  /** Whether objects of the type have no namespace. Default: every object has one. */
+  readonly isClusterScoped?: (type: KindName) => boolean;
   /** Returns what an inventory keeps of an object; null for nothing. */
   readonly keep: (object: JsonObject) => JsonObject | null;
   /** The store that lacks objects while the kind is not listed. Default: the store of the kind. */
@@ -74,6 +77,9 @@ export interface Watch {
 
 /** A part of a cluster that not every source loads, because the rights to it are separate. */
 export type ClusterPart = "resources" | "identities" | "fieldExports" | "carmMaps" | "secrets" | "identityAccounts";
+
+/** A check that only compares sizes. */
+export type SizeLimit = Required<Pick<LimitOfKind, "code" | "fix" | "example">>;
 
 /** The check that reports an object that is too large to be read. Only IRS-48 and WAIVER-01 have rules of their own. */
 export interface LimitOfKind {
@@ -105,6 +111,12 @@ export interface Kind {
   readonly store?: StoreKey;
   /** How a source watches the kind. Missing if no source does. */
   readonly watch?: Watch;
+  /** Whether an object of the kind can change the role of a resource or a cluster. */
+  readonly choosesRole?: true;
+  /** Whether the type of the objects is probably a misspelling of another one. */
+  readonly isMisspelled?: true;
+  /** The mode in which controllers read the objects. Default: every mode. */
+  readonly readIn?: DecisionSettings["mode"];
   /** What gives the objects of the kind their roles. The first source that serves an object decides. */
   readonly roles?: readonly RoleSource[];
   /** The verbs that roles grant. */

@@ -3,7 +3,7 @@ import type { JsonObject } from "../formats/json.ts";
 import type { Labels } from "../formats/label-selector.ts";
 import { NAME_LABEL } from "../formats/names.ts";
 import { objectMeta, objectReference } from "../formats/object-meta.ts";
-import type { CheckContext, CheckInput } from "./check.ts";
+import type { CheckContext, CheckEntry, CheckInput } from "./check.ts";
 
 export interface NamespaceState {
   /** The labels of the namespace, including `kubernetes.io/metadata.name`, which every namespace has. */
@@ -42,3 +42,15 @@ export function stateOf(object: JsonObject): NamespaceState {
 export function annotationOf({ annotations }: NamespaceState, key: string): string {
   return annotations.get(key) ?? "";
 }
+
+/** What NS-13 says of each kind of objects that is deleted with its namespace. */
+export const NAMESPACE_DELETION = {
+  id: "NS-13",
+  severity: "warn",
+  reason: "When a namespace is deleted, controllers delete the AWS resources of its objects, and CAPA deletes its "
+    + "clusters. Until then, they need the namespace's labels and annotations, the selectors and the identities.",
+  fix: "until the namespace is deleted, do not change its labels and annotations, or the selectors",
+  fixInCARM: "until the namespace is deleted, do not change its annotations, or the CARM maps",
+  example: "kubectl delete namespace team-a # while it contains a Bucket",
+  on: ["DELETE"],
+} as const satisfies CheckEntry;

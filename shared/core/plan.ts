@@ -51,3 +51,10 @@ export function severityOf(
   const byProfile = others === undefined || own !== "deny" ? own : others;
   return fixed ? byProfile : checkSeverities.get(id) ?? byProfile;
 }
+
+/** Returns whether the severity of the check is not "off". */
+export function isCheckEnabled(
+  { id, severity }: CheckEntry, { checkSeverities }: Pick<DecisionSettings, "checkSeverities">,
+): boolean {
+  return (checkSeverities.get(id) ?? severity) !== "off";
+}

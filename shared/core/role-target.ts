@@ -49,3 +49,10 @@ export interface NamedRole {
   readonly durationPath?: FieldPath;
   readonly target: RoleTarget;
 }
+
+/** The roles that objects name. */
+export interface RoleTargets {
+  readonly targets: readonly RoleTarget[];
+  /** Why there is no target for an object, as sentences without a full stop. */
+  readonly omitted: readonly string[];
+}

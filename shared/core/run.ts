@@ -3,11 +3,10 @@ import type { DecisionSettings } from "./context.ts";
 import { LIMITS } from "./limits.ts";
 import { mayWaive, waivedChecks } from "./waiver.ts";
 import { type BoundChecks, FAULTS_BETWEEN_PAUSES } from "./bind.ts";
-import { checksOf } from "../checks/by-kind.ts";
 import { type PlannedCheck, plannedChecks, severityOf } from "./plan.ts";
 import { Requirements } from "./requirements.ts";
 import { warnOfPlaceholders, withoutOpenValues } from "./unrendered.ts";
-import { drain, paced, type Paced } from "../formats/paced.ts";
+import { paced, type Paced } from "../formats/paced.ts";
 import { compareText } from "../formats/text.ts";
 import {
   type CheckEntry, type CheckInput, compareFindings, type Fault, type Finding, fixOf, operationOf,
@@ -28,19 +27,9 @@ export interface CheckResult {
 }
 
 /**
- * Runs every check that applies to the change. Then applies the waivers and the severities. A fault that the stored
- * object already has is only a warning.
+ * Runs the checks, and pauses regularly. Then applies the waivers and the severities. A fault that the stored object
+ * already has is only a warning.
  */
-export function runChecks(input: CheckInput, settings: DecisionSettings): CheckResult {
-  return drain(runChecksPaced(input, settings));
-}
-
-/** Like `runChecks`, but pauses regularly, because a selector change can affect every resource in the cluster. */
-export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): Paced<CheckResult> {
-  return yield* runBoundChecks(checksOf(input, settings), input, settings);
-}
-
-/** The same for some of the checks of the object. */
 export function* runBoundChecks(
   checks: readonly BoundChecks[], input: CheckInput, settings: DecisionSettings,
 ): Paced<CheckResult> {

@@ -1,11 +1,15 @@
+import { type Kind } from "../core/kind.ts";
+import { CLUSTER, IDENTITY } from "../capa/kinds.ts";
+import { RESOURCE, SELECTOR } from "../ack/kinds.ts";
+import { hasResolution } from "../core/recorded-resolution.ts";
+import { runChecks } from "../judges.ts";
 import { SELECTORS } from "../ack/selectors.ts";
 import { type Finding, type Section, SECTIONS } from "../core/check.ts";
-import { hasResolution } from "../ack/forged-annotations.ts";
-import { type CheckResult, runChecks, type SkippedCheck } from "../core/run.ts";
+import type { CheckResult, SkippedCheck } from "../core/run.ts";
 import type { DecisionSettings, Origin } from "../core/context.ts";
 import type { Inventory } from "../core/inventory.ts";
 import type { JsonObject } from "../formats/json.ts";
-import { type KindID, kindOf } from "../kinds.ts";
+import { kindOf } from "../kinds.ts";
 import { isSelector } from "../core/ack-groups.ts";
 import { objectMeta, objectReference } from "../formats/object-meta.ts";
 import { compareText } from "../formats/text.ts";
@@ -109,13 +113,13 @@ function sectionOf({ section, severity, waivable }: Finding, object: JsonObject,
 }
 
 function totalsOf(objects: readonly JsonObject[]): Omit<AuditTotals, "clusters"> {
-  const byKind = Map.groupBy(objects, (object) => kindOf(objectReference(object))?.id);
-  const ofKind = (id: KindID): readonly JsonObject[] => byKind.get(id) ?? [];
-  const resources = ofKind("resource").filter((object) => objectReference(object).name !== "");
+  const byKind = Map.groupBy(objects, (object) => kindOf(objectReference(object)));
+  const ofKind = (kind: Kind): readonly JsonObject[] => byKind.get(kind) ?? [];
+  const resources = ofKind(RESOURCE).filter((object) => objectReference(object).name !== "");
   return {
-    objects: objects.length, selectors: ofKind("selector").length, resources: resources.length,
-    identities: ofKind("identity").length,
-    unannotated: [...resources, ...ofKind("cluster")].filter((object) => (
+    objects: objects.length, selectors: ofKind(SELECTOR).length, resources: resources.length,
+    identities: ofKind(IDENTITY).length,
+    unannotated: [...resources, ...ofKind(CLUSTER)].filter((object) => (
       !hasResolution(objectMeta(object).annotations)
     )).length,
   };

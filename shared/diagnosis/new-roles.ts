@@ -1,3 +1,4 @@
+import type { RoleTarget } from "../core/role-target.ts";
 import type { Resolution } from "../core/resolution.ts";
 import { ROLE_IDENTITY } from "../core/capa-kinds.ts";
 import type { DecisionSettings } from "../core/context.ts";
@@ -6,9 +7,8 @@ import { callProblems } from "../trust/call-problems.ts";
 import type { Answer } from "../trust/three-values.ts";
 import type { TrustReview } from "../trust/trust-review.ts";
 import type { TrustRow } from "../trust/trust-rows.ts";
-import { managesGroup, type TrustTarget } from "../trust/trust-target.ts";
+import { managesGroup } from "../trust/trust-target.ts";
 import type { Impact } from "./impact.ts";
-import { trustTargets } from "../resolution/trust-targets.ts";
 
 /** Whether the role that a resource gets can be assumed, and why not, or what is missing. */
 export interface Assumable {
@@ -33,8 +33,8 @@ export class NewRoles {
   readonly #rows: ReadonlyMap<string, readonly TrustRow[]>;
 
   constructor({ before, after, impacts }: Change, review: TrustReview, settings: DecisionSettings) {
-    const targetsOf = (inventory: Inventory): readonly TrustTarget[] => (
-      trustTargets(inventory, settings.ackSystemNamespace).targets
+    const targetsOf = (inventory: Inventory): readonly RoleTarget[] => (
+      inventory.roleTargets(settings).targets
     );
     const known = new Set(targetsOf(before).map(callOf));
     const used = new Set(impacts.map(({ after: resolution }) => keyOfResolution(resolution)));
@@ -61,7 +61,7 @@ function assumableBy(rows: readonly TrustRow[]): Assumable {
 }
 
 /** Two maps can have one role, which every caller assumes in the same way. */
-function keyOf({ kind, name, roleARN }: TrustTarget): string {
+function keyOf({ kind, name, roleARN }: RoleTarget): string {
   return `${kind} ${kind === "map" ? roleARN : name}`;
 }
 
@@ -75,6 +75,6 @@ function keyOfResolution(resolution: Resolution | null): string | null {
 }
 
 /** Returns everything of a target that a call depends on, as a text. */
-function callOf(target: TrustTarget): string {
+function callOf(target: RoleTarget): string {
   return JSON.stringify({ ...target, types: null });
 }

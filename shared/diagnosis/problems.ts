@@ -1,3 +1,4 @@
+import { ACK_02 } from "../ack/resource-judge.ts";
 import type { Resolution } from "../core/resolution.ts";
 import { SECRETS } from "../capa/secrets.ts";
 import { SELECTORS } from "../ack/selectors.ts";
@@ -25,7 +26,6 @@ import type { JudgedSelector } from "../ack/selector.ts";
 import type { AnnotatedObject, ResourceScope, ResourceState } from "./stale-resources.ts";
 import { bindChecks } from "../core/bind.ts";
 import { contextOf, type Finding, findingSentences, type QuickCheck, type Section } from "../core/check.ts";
-import { ACK_02 } from "../ack/forged-annotations.ts";
 import { identitySubject, type Problem, resourceSubject, selectorSubject } from "./problem.ts";
 import { runBoundChecks } from "../core/run.ts";
 

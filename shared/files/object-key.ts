@@ -1,5 +1,5 @@
 import { isSelector } from "../core/ack-groups.ts";
-import { type KindID, kindOf } from "../kinds.ts";
+import { kindOf } from "../kinds.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
 import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 import type { Manifest } from "./manifest-reader.ts";
@@ -29,9 +29,6 @@ export function generateNames(manifests: readonly Manifest[]): Manifest[] {
   });
 }
 
-/** The kinds that are probably misspelled. */
-const UNKNOWN: ReadonlySet<KindID> = new Set(["selector-like", "resource-like", "identity-like"]);
-
 /**
  * Sets the namespace on each object of a namespaced kind that sets none, as `kubectl apply --namespace` does. An object
  * of an unknown kind remains as it is, because its kind may be cluster-scoped.
@@ -40,10 +37,10 @@ export function setNamespaces(manifests: readonly Manifest[], namespace: string)
   return manifests.map((manifest) => {
     const { object } = manifest;
     const type = objectReference(object);
-    const id = kindOf(type)?.id;
+    const kind = kindOf(type);
     const metadata = field(object, "metadata") ?? {};
     const isOpen = isJsonObject(metadata) && (field(metadata, "namespace") ?? "") === "";
-    if (!isOpen || id === undefined || UNKNOWN.has(id) || isClusterScoped(type)) return manifest;
+    if (!isOpen || kind === null || kind.isMisspelled === true || isClusterScoped(type)) return manifest;
     return { ...manifest, object: { ...object, metadata: { ...metadata, namespace } } };
   });
 }

@@ -1,7 +1,7 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../core/ack-groups.ts";
 import { CONTROL_PLANE_GROUP, IDENTITY_KINDS, INFRASTRUCTURE_GROUP, REFERRER_KINDS } from "../core/capa-kinds.ts";
-import { type KindID, kindOf } from "../kinds.ts";
+import { kindOf } from "../kinds.ts";
 import { field, isJsonObject, type JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { countOf } from "../formats/text.ts";
@@ -29,14 +29,9 @@ export interface Unjudged {
   readonly count: number;
 }
 
-/** The kinds of objects that choose roles: a change of such an object can change the role of a resource. */
-const CHOOSING: ReadonlySet<KindID | undefined> = new Set<KindID>([
-  "selector", "selector-like", "resource", "namespace", "carm-map", "identity", "identity-like", "cluster",
-]);
-
 /** Whether the object can choose a role. */
 export function choosesRole(object: JsonObject): boolean {
-  return CHOOSING.has(kindOf(objectReference(object))?.id);
+  return kindOf(objectReference(object))?.choosesRole === true;
 }
 
 const KINDS = [SELECTOR_KIND, "Namespace", ...IDENTITY_KINDS, ...REFERRER_KINDS.map(({ kind }) => kind)];

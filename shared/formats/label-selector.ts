@@ -161,3 +161,8 @@ function contains(values: readonly string[], value: string): boolean {
 export function isEmptySelector(selector: LabelSelector): boolean {
   return selector.matchLabels.length === 0 && selector.matchExpressions.length === 0;
 }
+
+/** Returns whether the labels are equal. */
+export function isSameLabels(a: Labels, b: Labels): boolean {
+  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
+}

@@ -1,3 +1,17 @@
+import type { JsonObject } from "../formats/json.ts";
+import type { Judge } from "../core/judge.ts";
+import { Inventory } from "../core/inventory.ts";
+import { bindChecks, bindIn, type BoundChecks } from "../core/bind.ts";
+import { POD_01, POD_02, POD_03, type PodCreation, podCreation } from "./pod-request.ts";
+import { POD_04, POD_05, POD_09, POD_11 } from "./pod-sidecar.ts";
+import { POD_06, POD_07, POD_08 } from "./pod-credentials.ts";
+import type { DecisionSettings } from "../core/context.ts";
+import { within } from "../core/binding.ts";
+import { limitCheck } from "../core/size-limits.ts";
+import { isPod, type PodTemplate, podTemplateOf, requestsSidecar } from "../core/pod.ts";
+import { type CheckInput, operationOf, type QuickCheck } from "../core/check.ts";
+import { POD } from "./kinds.ts";
+import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 /** The checks that run when a Pod that requests a sidecar is created. */
 export const POD_CHECKS: readonly QuickCheck<PodCreation>[] = [
   POD_01, POD_02, POD_03, POD_04, POD_05, POD_06, POD_07, POD_08, POD_09, POD_11,

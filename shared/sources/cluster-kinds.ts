@@ -1,8 +1,8 @@
+import type { KindName } from "../core/capa-kinds.ts";
 import type { WatchedKind } from "../api/watched-kind.ts";
 import { definedKind } from "../core/ack-groups.ts";
-import { isIdentityKind, type KindName, SERVICE_ACCOUNT_IDENTITY } from "../core/capa-kinds.ts";
 import { conditionsOfType } from "../core/kept-fields.ts";
-import type { ClusterPart } from "../core/kind.ts";
+import type { ClusterPart, Kind, Watch } from "../core/kind.ts";
 import type { StoreKey } from "../core/store.ts";
 import { field, type JsonObject, stringAt } from "../formats/json.ts";
 import { kindOf, KINDS } from "../kinds.ts";
@@ -42,20 +42,25 @@ export interface ServedKind extends WatchedKind {
  * kind, or if the kind is not served.
  */
 export function servedKind(definition: JsonObject): ServedKind | null {
-  const spec = field(definition, "spec");
   const type = definedKind(definition);
-  const { served, store, watch } = kindOf({ ...type, name: "" }) ?? {};
+  const known = kindOf({ ...type, name: "" });
+  if (known?.watch === undefined || known.served?.version !== "*" || !isEstablished(definition)) return null;
+  const { pageSize, parts = [], keep: transform } = known.watch;
+  const spec = field(definition, "spec");
   const version = versionToList(field(spec, "versions"));
   const plural = stringAt(spec, "names", "plural");
-  if (watch === undefined || served?.version !== "*" || version === null || plural === null) return null;
-  if (stringAt(spec, "scope") !== scopeOf(type) || !isEstablished(definition)) return null;
-  const { pageSize, parts = [], keep: transform, unlistedIn = store } = watch;
-  return { ...type, version, plural, pageSize, parts, store: unlistedIn ?? null, transform };
+  if (version === null || plural === null || stringAt(spec, "scope") !== scopeOf(known.watch, type)) return null;
+  return { ...type, version, plural, pageSize, parts, store: storeOf(known), transform };
+}
+
+/** Returns the store that lacks objects while the kind is not listed. */
+function storeOf({ store, watch }: Kind): StoreKey | null {
+  return watch?.unlistedIn ?? store ?? null;
 }
 
 /** Roles are resolved only for resources in a namespace, so that resources with another scope are not read. */
-function scopeOf(type: KindName): string {
-  return isIdentityKind(type) && type.kind !== SERVICE_ACCOUNT_IDENTITY ? "Cluster" : "Namespaced";
+function scopeOf({ isClusterScoped = () => false }: Watch, type: KindName): string {
+  return isClusterScoped(type) ? "Cluster" : "Namespaced";
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { RoleTarget } from "../core/role-target.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { compareText } from "../formats/text.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
@@ -5,7 +6,6 @@ import { TEMPLATE } from "../core/session-annotations.ts";
 import type { SessionTag } from "../core/session.ts";
 import { CAPABILITY_KEYS, type Credentials, POD_IDENTITY_KEYS } from "./added-tags.ts";
 import type { Program } from "./role-caller.ts";
-import type { TrustTarget } from "./trust-target.ts";
 
 /** A session tag with the values that it can have. With `isPattern`, a value can contain `*`. */
 export interface NeededTag {
@@ -55,13 +55,13 @@ function plainCall(role: string, { callers, via, credentials }: NeededCallers): 
 }
 
 /** Returns the calls for a role of a CARM map, for which the sidecar has no settings. */
-export function mapCall({ roleARN }: Pick<TrustTarget, "roleARN">, callers: NeededCallers): NeededCall {
+export function mapCall({ roleARN }: Pick<RoleTarget, "roleARN">, callers: NeededCallers): NeededCall {
   return plainCall(roleARN, callers);
 }
 
 /** Returns the calls for the role of an identity, which the role of its source makes if it has one. */
 export function identityCall(
-  { roleARN, session, source }: Extract<TrustTarget, { kind: "identity" }>, callers: NeededCallers,
+  { roleARN, session, source }: Extract<RoleTarget, { kind: "identity" }>, callers: NeededCallers,
 ): NeededCall {
   const base = plainCall(roleARN, callers);
   const isTagged = callers.via === "sidecar";

@@ -1,10 +1,10 @@
+import type { RoleTarget } from "../core/role-target.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { NOTHING_SENT, type OtherCaller, type Tags, type TokenCaller } from "./assume-role-call.ts";
 import type { IAMData } from "./iam-data.ts";
 import type { DocumentText } from "./iam-objects.ts";
 import type { Answer } from "./three-values.ts";
 import { type Answered, answerFor, callerWithoutPolicies, parseTarget } from "./trust-question.ts";
-import type { TrustTarget } from "./trust-target.ts";
 
 /** How a controller gets the role with which it starts. */
 export interface RoleOwner {
@@ -18,7 +18,7 @@ export interface RoleOwner {
 
 /** Whether a controller gets its own role, without which it assumes no other one. */
 export interface OwnRoleRow extends Answered {
-  readonly target: TrustTarget;
+  readonly target: RoleTarget;
   readonly caller: { readonly arn: string; readonly via: RoleOwner["through"]; readonly credentials: null };
   readonly through: null;
 }
@@ -35,7 +35,7 @@ export function ownRoleRow(owner: RoleOwner, data: IAMData, nowSeconds: number):
   const call = { ...NOTHING_SENT, role: parseTarget(roleARN), tags: tagsOf(owner) };
   const best = callersOf(owner, data).map((one) => answerFor(callerWithoutPolicies(one), call, data, nowSeconds))
     .reduce((a, b) => (RANKS[b.decision.verdict] < RANKS[a.decision.verdict] ? b : a));
-  const target: TrustTarget = name === null ? { kind: "role", name: roleARN, roleARN }
+  const target: RoleTarget = name === null ? { kind: "role", name: roleARN, roleARN }
     : { kind: "controller", name, roleARN };
   const arn = through === "irsa" ? subjectOf(owner) ?? "system:serviceaccount:*" : SERVICES[through];
   return { ...best, target, caller: { arn, via: through, credentials: null }, through: null };

@@ -1,3 +1,4 @@
+import type { RoleTarget } from "../core/role-target.ts";
 import { parseARN } from "../formats/arn.ts";
 import { compareText } from "../formats/text.ts";
 import { decideWithTrust, type Existing } from "./decide-with-trust.ts";
@@ -12,7 +13,6 @@ import type { PolicyResource } from "./policy-formats.ts";
 import { POLICY_SIZES } from "./policy-text.ts";
 import { callsFor, type RoleNeeds } from "./role-needs.ts";
 import type { Answer } from "./three-values.ts";
-import type { TrustTarget } from "./trust-target.ts";
 
 interface Plan {
   /** The number of characters without white space. */
@@ -66,7 +66,7 @@ export function policyPlan(
 function rolePlan(needs: RoleNeeds, calls: readonly NeededCall[], existing: Existing | null): RolePlan {
   const { role, selectors, others } = needs;
   const trustPolicy = neededTrustPolicyOf(calls);
-  const namesOf = (kind: TrustTarget["kind"]): string[] => (
+  const namesOf = (kind: RoleTarget["kind"]): string[] => (
     others.filter((one) => one.kind === kind).map(({ name }) => name).toSorted(compareText)
   );
   const [identities, maps] = [namesOf("identity"), namesOf("map")];

@@ -1,15 +1,16 @@
+import type { RoleTarget } from "../core/role-target.ts";
 import { parseRoleARN } from "../formats/arn.ts";
 import { compareText, listOf } from "../formats/text.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import { differingExtras, shortName } from "../core/session-annotations.ts";
 import { identityCall, mapCall, type NeededCall, neededCall, type NeededCallers } from "./needed-call.ts";
 import type { Program } from "./role-caller.ts";
-import { assumes, TARGET_KINDS, type TrustTarget } from "./trust-target.ts";
+import { assumes, TARGET_KINDS } from "./trust-target.ts";
 
 /** What names roles: selectors, and CARM maps and identities. */
 export interface RoleNamers {
   readonly selectors: readonly EffectiveSelector[];
-  readonly others: readonly TrustTarget[];
+  readonly others: readonly RoleTarget[];
 }
 
 /** What names one role. Its selectors have the same session settings. */
@@ -45,7 +46,7 @@ export function needsByRole({ selectors, others }: RoleNamers, via: Program): Gr
   return { needs, faults };
 }
 
-function isValid(target: TrustTarget): boolean {
+function isValid(target: RoleTarget): boolean {
   const source = target.kind === "identity" ? target.source?.roleARN ?? target.roleARN : target.roleARN;
   return [target.roleARN, source].every((arn) => parseRoleARN(arn) !== null);
 }

@@ -1,9 +1,12 @@
+import type { NamedRole } from "../core/role-target.ts";
+import type { Judge } from "../core/judge.ts";
+import { bindChecks, type BoundChecks } from "../core/bind.ts";
+import type { DecisionSettings } from "../core/context.ts";
 import type { FieldPath } from "../formats/json.ts";
 import { TRUST_CODES, type TrustCode } from "./trust-code.ts";
 import type { TrustProblem } from "./trust-problem.ts";
 import type { TrustReview } from "./trust-review.ts";
-import type { TrustTarget } from "./trust-target.ts";
-import type { CheckEntry, Fault, QuickCheck } from "../core/check.ts";
+import type { CheckEntry, CheckInput, Fault, QuickCheck } from "../core/check.ts";
 
 /** What is wrong with the roles that an object names. All checks of the object share the answers. */
 export class RoleTrust {
@@ -139,3 +142,14 @@ export const TRUST_CHECKS: readonly QuickCheck<RoleTrust>[] = [
     example: trusting(`{"AWS": ["${CALLER}", "arn:aws:iam::111122223333:user/jane"]}`),
   }),
 ];
+
+/** Returns the checks of the roles that the object names. */
+export function trustChecks(
+  { kind, namesRoles }: Pick<Judge, "kind" | "namesRoles">, input: CheckInput, settings: DecisionSettings,
+): BoundChecks[] {
+  if (namesRoles === undefined) return [];
+  // Controllers read the objects that give roles in the other mode in no way.
+  const isUnread = kind.readIn !== undefined && kind.readIn !== settings.mode;
+  const trust = new RoleTrust(() => namesRoles(input, settings), input.trust ?? null, isUnread);
+  return [bindChecks(TRUST_CHECKS, trust, null)];
+}

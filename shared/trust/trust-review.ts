@@ -1,3 +1,4 @@
+import type { RoleTarget } from "../core/role-target.ts";
 import { parseRoleARN } from "../formats/arn.ts";
 import { listOf } from "../formats/text.ts";
 import { callProblems } from "./call-problems.ts";
@@ -7,7 +8,7 @@ import { deletedProblem, otherProblems } from "./trust-others.ts";
 import { TRUST_CODES } from "./trust-code.ts";
 import type { TrustProblem } from "./trust-problem.ts";
 import { TrustCallers, type TrustInput, type TrustRow } from "./trust-rows.ts";
-import { parametersOf, sendsPolicies, sourceRole, type TrustTarget } from "./trust-target.ts";
+import { parametersOf, sendsPolicies, sourceRole } from "./trust-target.ts";
 
 interface ReviewInput extends TrustInput {
   /** Those who are intended to assume roles: the callers, and others. */
@@ -28,12 +29,12 @@ export class TrustReview {
   }
 
   /** Returns a row for each caller that assumes the role. */
-  rowsOf(target: TrustTarget): TrustRow[] {
+  rowsOf(target: RoleTarget): TrustRow[] {
     return this.#callers.rowsOf(target);
   }
 
   /** Returns what is wrong with a role. Other checks report a text that is not the ARN of a role. */
-  problemsOf(target: TrustTarget): readonly TrustProblem[] {
+  problemsOf(target: RoleTarget): readonly TrustProblem[] {
     if (parseRoleARN(target.roleARN) === null) return [];
     const rows = this.rowsOf(target);
     const own = callProblems(rows);
@@ -42,7 +43,7 @@ export class TrustReview {
     return [...own, ...packedSizeProblems(rows), ...ofPolicy, ...this.#controllerProblems(target)];
   }
 
-  #policyProblems(target: TrustTarget): readonly TrustProblem[] {
+  #policyProblems(target: RoleTarget): readonly TrustProblem[] {
     const source = sourceRole(target);
     const key = [target.roleARN, source].join(" ");
     const known = this.#ofPolicy.get(key);
@@ -55,7 +56,7 @@ export class TrustReview {
     return found;
   }
 
-  #controllerProblems(target: TrustTarget): readonly TrustProblem[] {
+  #controllerProblems(target: RoleTarget): readonly TrustProblem[] {
     if (!this.#callers.lacksController(target)) return [];
     const message = "no known controller manages what the selector selects, so whether the role can be assumed is open";
     return [{ code: TRUST_CODES.unknown, message, fix: "pass the role of the controller with --caller" }];

@@ -1,14 +1,15 @@
+import type { IdentitySource, RoleTarget } from "../core/role-target.ts";
 import { parseRoleARN } from "../formats/arn.ts";
 import { chained, type RoleCaller, withSessionTags } from "./role-caller.ts";
 import { type Answered, answerFor, findCaller, type FoundCaller, parseTarget } from "./trust-question.ts";
-import { assumes, type IdentitySource, manages, parametersOf, tagsOf, type TrustTarget } from "./trust-target.ts";
+import { assumes, manages, parametersOf, tagsOf } from "./trust-target.ts";
 import type { IAMData } from "./iam-data.ts";
 import { TRUST_CODES } from "./trust-code.ts";
 import { unknownProblem } from "./trust-problem.ts";
 
 /** Whether a caller can assume a role. */
 export interface TrustRow extends Answered {
-  readonly target: TrustTarget;
+  readonly target: RoleTarget;
   readonly caller: RoleCaller;
   /** The role that assumes the role in place of the caller's own; null for the caller's own. */
   readonly through: string | null;
@@ -33,7 +34,7 @@ export class TrustCallers {
   }
 
   /** Returns a row for each caller that assumes the role. */
-  rowsOf(target: TrustTarget): TrustRow[] {
+  rowsOf(target: RoleTarget): TrustRow[] {
     const through = sourceOf(target)?.roleARN ?? null;
     const isValid = [target.roleARN, ...(through === null ? [] : [through])].every((arn) => parseRoleARN(arn) !== null);
     return this.#callers.filter(({ caller }) => assumesRole(caller, target)).map((one) => {
@@ -43,14 +44,14 @@ export class TrustCallers {
   }
 
   /** Whether callers assume roles that objects of this kind name, but none of them manages what the object selects. */
-  lacksController(target: TrustTarget): boolean {
+  lacksController(target: RoleTarget): boolean {
     const callers = this.#callers.filter(({ caller: { via } }) => assumes(via, target));
     return callers.length > 0 && !callers.some(({ caller }) => manages(caller, target));
   }
 }
 
 /** Whether a caller assumes the role. Of the roles of an export, one can be its own. */
-function assumesRole(caller: RoleCaller, target: TrustTarget): boolean {
+function assumesRole(caller: RoleCaller, target: RoleTarget): boolean {
   const isOwn = target.kind === "role" && target.roleARN === caller.arn;
   return !isOwn && assumes(caller.via, target) && manages(caller, target);
 }
@@ -73,7 +74,7 @@ class ResolvedCaller {
     this.#found = kinds.map((credentials) => withSessionTags(found, { ...caller, credentials }));
   }
 
-  decide(target: TrustTarget, nowSeconds: number): Answered {
+  decide(target: RoleTarget, nowSeconds: number): Answered {
     const call = { ...parametersOf(target, this.caller), role: parseTarget(target.roleARN) };
     const source = sourceOf(target);
     const sessions = source === null ? this.#found : this.#sessionsOf(source);
@@ -91,7 +92,7 @@ class ResolvedCaller {
   }
 }
 
-function sourceOf(target: TrustTarget): IdentitySource | null {
+function sourceOf(target: RoleTarget): IdentitySource | null {
   return target.kind === "identity" ? target.source : null;
 }
 

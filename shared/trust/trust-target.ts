@@ -1,17 +1,17 @@
+import type { RoleTarget } from "../core/role-target.ts";
 import { SELECTOR_KIND } from "../core/ack-groups.ts";
 import { ROLE_IDENTITY } from "../core/capa-kinds.ts";
 import { PROGRAMS } from "../core/trust-settings.ts";
 import { accountOfARN, parseRoleARN } from "../formats/arn.ts";
 import { fillInGrant } from "../core/session-annotations.ts";
 import { withDefaults } from "../core/session-defaults.ts";
-import type { TypeSet } from "../core/resource-types.ts";
-import { MAX_CHAINED_SECONDS, type SessionExtras, type SessionTag } from "../core/session.ts";
+import { MAX_CHAINED_SECONDS, type SessionTag } from "../core/session.ts";
 import { type AssumeRoleCall, NOTHING_SENT, type Tags } from "./assume-role-call.ts";
 import { CAPABILITY_KEYS } from "./added-tags.ts";
 import type { Program, RoleCaller } from "./role-caller.ts";
 
 /** Returns a note for each kind of objects whose roles none of the programs assumes. */
-export function unassumedNotes(targets: readonly TrustTarget[], vias: readonly Program[]): string[] {
+export function unassumedNotes(targets: readonly RoleTarget[], vias: readonly Program[]): string[] {
   const kinds = [...new Set(targets.map(({ kind }) => kind))];
   return kinds.filter((kind) => !vias.some((via) => assumes(via, { kind }))).map((kind) => {
     const programs = PROGRAMS.filter((via) => assumes(via, { kind }));
@@ -21,22 +21,22 @@ export function unassumedNotes(targets: readonly TrustTarget[], vias: readonly P
 }
 
 /** The kinds of the objects that name roles. A role that only an export contains is named by none. */
-export const TARGET_KINDS: Readonly<Record<TrustTarget["kind"], string>> = {
+export const TARGET_KINDS: Readonly<Record<RoleTarget["kind"], string>> = {
   selector: SELECTOR_KIND, identity: ROLE_IDENTITY, map: "ConfigMap", role: "", controller: "Deployment",
 };
 
-const TARGETS: Readonly<Record<Program, ReadonlySet<TrustTarget["kind"]>>> = {
+const TARGETS: Readonly<Record<Program, ReadonlySet<RoleTarget["kind"]>>> = {
   ack: new Set(["selector", "map", "role"]), sidecar: new Set(["selector", "map", "identity", "role"]),
   "eks-capability": new Set(["selector", "role"]), capa: new Set(["identity", "role"]),
 };
 
 /** Whether a program assumes the roles of this kind. */
-export function assumes(via: Program, { kind }: Pick<TrustTarget, "kind">): boolean {
+export function assumes(via: Program, { kind }: Pick<RoleTarget, "kind">): boolean {
   return TARGETS[via].has(kind);
 }
 
 /** Whether a controller manages kinds that the selector selects. */
-export function manages({ groups = null }: RoleCaller, target: TrustTarget): boolean {
+export function manages({ groups = null }: RoleCaller, target: RoleTarget): boolean {
   const types = target.kind === "selector" ? target.types ?? null : null;
   return groups === null || types === null || groups.some((group) => types.coversGroup(group));
 }
@@ -52,20 +52,20 @@ type Parameters = Omit<AssumeRoleCall, "role">;
 const OF_SDK = { sessionName: null, sessionNameStart: "aws-go-sdk-", durationSeconds: 900 } as const;
 
 /** Returns the role that assumes the role of an identity; null for the caller's own, or if it is not an ARN. */
-export function sourceRole(target: TrustTarget): string | null {
+export function sourceRole(target: RoleTarget): string | null {
   const roleARN = target.kind === "identity" ? target.source?.roleARN ?? "" : "";
   return parseRoleARN(roleARN) === null ? null : roleARN;
 }
 
 /** Whether a program sends session policies when it assumes the role. */
-export function sendsPolicies(target: TrustTarget, { via }: Pick<RoleCaller, "via">): boolean {
+export function sendsPolicies(target: RoleTarget, { via }: Pick<RoleCaller, "via">): boolean {
   if (target.kind !== "identity") return false;
   const { hasInlinePolicy = false, hasManagedPolicies = false } = target.session;
   return hasInlinePolicy || (hasManagedPolicies && via === "sidecar");
 }
 
 /** Returns what a program sends to STS when it assumes the role. */
-export function parametersOf(target: TrustTarget, caller: Omit<RoleCaller, "credentials">): Parameters {
+export function parametersOf(target: RoleTarget, caller: Omit<RoleCaller, "credentials">): Parameters {
   if (caller.via === "sidecar") return sidecarParameters(target, caller);
   if (caller.via === "eks-capability") {
     const namespace = target.kind === "selector" ? target.namespace : null;
@@ -81,7 +81,7 @@ export function parametersOf(target: TrustTarget, caller: Omit<RoleCaller, "cred
   };
 }
 
-function sidecarParameters(target: TrustTarget, { sidecar }: Pick<RoleCaller, "sidecar">): Parameters {
+function sidecarParameters(target: RoleTarget, { sidecar }: Pick<RoleCaller, "sidecar">): Parameters {
   const base = { ...NOTHING_SENT, sessionName: sidecar.sessionName, durationSeconds: MAX_CHAINED_SECONDS };
   if (target.kind === "identity") {
     const { externalID, sessionName, durationSeconds, tags, transitiveTags } = target.session;

@@ -1,7 +1,8 @@
+import { runChecksPaced } from "../../shared/judges.ts";
 // Objects within the limits that would block the event loop until the API server's timeout. After the timeout, the
 // failurePolicy would admit these objects without the checks.
 import { type Test, test } from "tap";
-import { type CheckResult, runChecksPaced } from "../../shared/core/run.ts";
+import type { CheckResult } from "../../shared/core/run.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { readIdentity } from "../../shared/capa/identity.ts";
 import { parseARN } from "../../shared/formats/arn.ts";

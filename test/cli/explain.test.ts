@@ -1,5 +1,5 @@
+import { CATALOGUE } from "../../shared/judges.ts";
 import { test } from "tap";
-import { CATALOGUE } from "../../shared/checks/catalogue.ts";
 import { ERRORS } from "../../shared/formats/errors.ts";
 import { runCommand } from "./run-command.ts";
 

@@ -1,6 +1,6 @@
+import { CATALOGUE } from "../../shared/judges.ts";
 import path from "node:path";
 import { test } from "tap";
-import { CATALOGUE } from "../../shared/checks/catalogue.ts";
 import { controllerDeployment } from "../fixtures/controllers.ts";
 import { document, exportOf, roleDetail } from "../shared/trust/iam-export.ts";
 import { allow, APP, type Fields } from "../shared/trust/trust-cases.ts";

@@ -1,4 +1,4 @@
-import { CATALOGUE } from "../../shared/checks/catalogue.ts";
+import { CATALOGUE } from "../../shared/judges.ts";
 import type { Case } from "./case.ts";
 
 /** Returns lines that state the number of cases, the mix of outcomes, and the codes of checks that never appear. */

@@ -1,9 +1,9 @@
+import { runChecks } from "../../shared/judges.ts";
 import { resolve } from "../../shared/core/resolve.ts";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "tap";
 import { findingLine } from "../../shared/core/check.ts";
-import { runChecks } from "../../shared/core/run.ts";
 import { queryOf } from "../../shared/core/ack-resource.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { isACKGroup, isSelector } from "../../shared/core/ack-groups.ts";

@@ -1,6 +1,6 @@
+import { CATALOGUE } from "../../shared/judges.ts";
 import { array, assert, property, string, stringMatching } from "fast-check";
 import { test } from "tap";
-import { CATALOGUE } from "../../shared/checks/catalogue.ts";
 import type { Finding } from "../../shared/core/check.ts";
 import { findingWarnings, warningLine, warningLines } from "../../webhook/respond.ts";
 import { fixture, objectAt, reviewOf } from "./reviews.ts";

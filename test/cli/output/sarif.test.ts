@@ -1,8 +1,8 @@
+import { CATALOGUE } from "../../../shared/judges.ts";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { Ajv } from "ajv";
 import { test } from "tap";
-import { CATALOGUE } from "../../../shared/checks/catalogue.ts";
 import { runCommand } from "../run-command.ts";
 import { STATE } from "../state.ts";
 

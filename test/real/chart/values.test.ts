@@ -1,5 +1,4 @@
-import { needsAccessReviews } from "../../../shared/checks/access-reviews.ts";
-import { CHECK_IDS } from "../../../shared/checks/catalogue.ts";
+import { CHECK_IDS, needsAccessReviews } from "../../../shared/judges.ts";
 import { field } from "../../../shared/formats/json.ts";
 import { CHART, NAMESPACE, objectsIn, RELEASE, template, withHelm } from "./helm.ts";
 

@@ -1,8 +1,8 @@
+import { runChecks } from "../../../shared/judges.ts";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "tap";
 import { parse } from "yaml";
-import { runChecks } from "../../../shared/core/run.ts";
 import { field, isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
 import { codeBlocks } from "../../documented-commands.ts";
 import { controllerPod } from "../../fixtures/pods.ts";

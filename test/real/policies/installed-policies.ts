@@ -1,10 +1,10 @@
+import { runChecks } from "../../../shared/judges.ts";
 import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { admissionPolicies, checkPolicies, DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
 import { listsOf, type PolicySettings } from "../../../manifests/policies/policy.ts";
 import { ACK_GROUPS } from "../../../shared/core/ack-groups.ts";
 import type { CheckInput } from "../../../shared/core/check.ts";
 import { severityOf } from "../../../shared/core/plan.ts";
-import { runChecks } from "../../../shared/core/run.ts";
 import type { Requester, Runtime } from "../../../shared/core/context.ts";
 import { exemptionOf } from "../../../shared/core/exemptions.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";

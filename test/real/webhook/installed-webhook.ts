@@ -1,3 +1,4 @@
+import { needsAccessReviews } from "../../../shared/judges.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -5,7 +6,6 @@ import { makeCertificates } from "../../../certs/make.ts";
 import { storeCertificates } from "../../../certs/certificate-files.ts";
 import { DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
 import { manifestObjects } from "../../../manifests/render.ts";
-import { needsAccessReviews } from "../../../shared/checks/access-reviews.ts";
 import { checkSeveritiesOf } from "../../../shared/core/context.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";

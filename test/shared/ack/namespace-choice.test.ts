@@ -1,6 +1,6 @@
+import { newSelectorsToReview } from "../../../shared/ack/selector-uses.ts";
 import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { test } from "tap";
-import { newSelectorsToReview } from "../../../shared/checks/access-reviews.ts";
 import type { Access } from "../../../shared/core/context.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";

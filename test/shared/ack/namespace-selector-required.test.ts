@@ -1,6 +1,6 @@
+import { runChecks } from "../../../shared/judges.ts";
 import { test } from "tap";
 import { findingLine } from "../../../shared/core/check.ts";
-import { runChecks } from "../../../shared/core/run.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 

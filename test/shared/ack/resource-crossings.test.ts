@@ -1,5 +1,5 @@
+import { runChecks } from "../../../shared/judges.ts";
 import { test } from "tap";
-import { runChecks } from "../../../shared/core/run.ts";
 import { checkSeveritiesOf } from "../../../shared/core/context.ts";
 import { type FieldPath, formatFieldPath, type JsonObject } from "../../../shared/formats/json.ts";
 import { fieldExport } from "../../fixtures/ack-field-export-crd.ts";

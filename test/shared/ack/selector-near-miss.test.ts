@@ -1,6 +1,6 @@
+import { isChecked } from "../../../shared/judges.ts";
 import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { test } from "tap";
-import { isChecked } from "../../../shared/checks/by-kind.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { kindObject, ROLE } from "../objects.ts";

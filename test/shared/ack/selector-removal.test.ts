@@ -1,7 +1,7 @@
+import { runChecks } from "../../../shared/judges.ts";
 import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { RESOURCES } from "../../../shared/ack/resources.ts";
 import { test } from "tap";
-import { runChecks } from "../../../shared/core/run.ts";
 import { Inventory, type InventoryChange } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {

@@ -1,5 +1,5 @@
+import { runChecks } from "../../../shared/judges.ts";
 import { test } from "tap";
-import { runChecks } from "../../../shared/core/run.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { selfLines, specLines } from "../core/findings.ts";

@@ -1,9 +1,9 @@
+import { runChecks } from "../../../shared/judges.ts";
 import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { REFERRERS } from "../../../shared/capa/referrers.ts";
 import { test } from "tap";
 import { findingLine } from "../../../shared/core/check.ts";
 import { identityUses } from "../../../shared/capa/cluster-identity-uses.ts";
-import { runChecks } from "../../../shared/core/run.ts";
 import type { Access, Operation } from "../../../shared/core/context.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";

@@ -1,7 +1,7 @@
+import { runChecks } from "../../../shared/judges.ts";
 import { SECRETS } from "../../../shared/capa/secrets.ts";
 import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { runChecks } from "../../../shared/core/run.ts";
 import { roleIdentity, staticIdentity } from "../capa-objects.ts";
 import { managedBy, secretMetadata } from "../capa-secrets.ts";
 import { inventoryWith, SETTINGS_BY_DEFAULT } from "../objects.ts";

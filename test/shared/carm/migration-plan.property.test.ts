@@ -1,8 +1,8 @@
+import { runChecks } from "../../../shared/judges.ts";
 import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { runChecks } from "../../../shared/core/run.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { objectReference } from "../../../shared/formats/object-meta.ts";
 import type { ProvedMigration } from "../../../shared/carm/migration-plan.ts";

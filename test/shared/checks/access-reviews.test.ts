@@ -1,6 +1,7 @@
+import { newSelectorsToReview, selectorsToReview } from "../../../shared/ack/selector-uses.ts";
+import { needsAccessReviews } from "../../../shared/judges.ts";
 import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { test } from "tap";
-import { needsAccessReviews, newSelectorsToReview, selectorsToReview } from "../../../shared/checks/access-reviews.ts";
 import { usedIdentity } from "../../../shared/core/use-rights.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import { refTo } from "../capa-objects.ts";

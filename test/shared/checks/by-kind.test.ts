@@ -1,6 +1,5 @@
+import { isChecked, limitCheckOf, runChecks } from "../../../shared/judges.ts";
 import { test } from "tap";
-import { isChecked, limitCheckOf } from "../../../shared/checks/by-kind.ts";
-import { runChecks } from "../../../shared/core/run.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import { INVENTORY_KINDS, KINDS } from "../../../shared/kinds.ts";
 import { podTemplateOf } from "../../../shared/core/pod.ts";

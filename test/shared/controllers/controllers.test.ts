@@ -1,5 +1,5 @@
+import { runChecks } from "../../../shared/judges.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { runChecks } from "../../../shared/core/run.ts";
 import { controllerDeployment, gatedDeployment } from "../../fixtures/controllers.ts";
 import { SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { testRows } from "../rows.ts";

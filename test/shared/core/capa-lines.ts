@@ -1,6 +1,6 @@
+import { runChecks } from "../../../shared/judges.ts";
 import { test } from "tap";
 import { type CheckInput, type Finding, findingLine } from "../../../shared/core/check.ts";
-import { runChecks } from "../../../shared/core/run.ts";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { countOf } from "../../../shared/formats/text.ts";

@@ -1,5 +1,6 @@
+import { runChecks } from "../../../shared/judges.ts";
 import { type CheckInput, type Finding, findingLine } from "../../../shared/core/check.ts";
-import { type CheckResult, runChecks } from "../../../shared/core/run.ts";
+import type { CheckResult } from "../../../shared/core/run.ts";
 import type {
   Access, AccessByName, DecisionSettings, Occasion, Origin, Requester,
 } from "../../../shared/core/context.ts";

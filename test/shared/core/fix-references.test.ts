@@ -1,8 +1,8 @@
+import { CATALOGUE } from "../../../shared/judges.ts";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { test } from "tap";
 import { COMMANDS } from "../../../shared/core/setting-definition.ts";
 import { SETTINGS } from "../../../shared/core/settings.ts";
-import { CATALOGUE } from "../../../shared/checks/catalogue.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 const FOLDERS = [

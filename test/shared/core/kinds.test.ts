@@ -1,5 +1,6 @@
+import { warnsOnly } from "../../../shared/core/kind.ts";
 import { test } from "tap";
-import { kindOf, KINDS, reviewedKind, warnsOnly } from "../../../shared/kinds.ts";
+import { kindOf, KINDS, reviewedKind } from "../../../shared/kinds.ts";
 import { inventoryWith, namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const SETTINGS = {

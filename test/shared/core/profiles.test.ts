@@ -1,5 +1,5 @@
+import { CATALOGUE, withOtherChecks } from "../../../shared/judges.ts";
 import { test } from "tap";
-import { CATALOGUE, withOtherChecks } from "../../../shared/checks/catalogue.ts";
 import { severityOf } from "../../../shared/core/plan.ts";
 import { checkSeveritiesOf } from "../../../shared/core/context.ts";
 import { ALWAYS_DENYING, type Profile, PROFILE_NAMES, PROFILES } from "../../../shared/core/profiles.ts";

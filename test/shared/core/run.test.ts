@@ -1,10 +1,10 @@
+import { isChecked, runChecks } from "../../../shared/judges.ts";
 import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { test } from "tap";
-import { isChecked } from "../../../shared/checks/by-kind.ts";
 import { bindChecks } from "../../../shared/core/bind.ts";
 import { findingLine } from "../../../shared/core/check.ts";
-import { type CheckResult, runChecks } from "../../../shared/core/run.ts";
+import type { CheckResult } from "../../../shared/core/run.ts";
 import type { DecisionSettings, Requester } from "../../../shared/core/context.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";

@@ -1,8 +1,8 @@
+import { CATALOGUE, CHECK_IDS, runChecks } from "../../../shared/judges.ts";
 import { test } from "tap";
-import { CATALOGUE, CHECK_IDS } from "../../../shared/checks/catalogue.ts";
 import { type CheckInput, findingLine } from "../../../shared/core/check.ts";
 import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
-import { type CheckResult, runChecks } from "../../../shared/core/run.ts";
+import type { CheckResult } from "../../../shared/core/run.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { LIMITS } from "../../../shared/core/limits.ts";
 import { bucketObject, inventoryWith, namespaceObject, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";

@@ -1,7 +1,7 @@
+import { runChecks } from "../../../shared/judges.ts";
 import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { test } from "tap";
 import type { CheckInput } from "../../../shared/core/check.ts";
-import { runChecks } from "../../../shared/core/run.ts";
 import { warnOfPlaceholders } from "../../../shared/core/unrendered.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";

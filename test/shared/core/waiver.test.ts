@@ -1,5 +1,5 @@
+import { runChecks } from "../../../shared/judges.ts";
 import { test } from "tap";
-import { runChecks } from "../../../shared/core/run.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
   ACCOUNT_MAP, ADMIN, bucketObject, mapObject, namespaceObject, ROLE, selectorObject, SETTINGS_BY_DEFAULT,

@@ -4,9 +4,11 @@ import type { Inventory } from "../../../shared/core/inventory.ts";
 import { resourceOf } from "../../../shared/core/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain } from "../../../shared/formats/paced.ts";
-import { clusterProblems, resourceFindings, resourceProblems, staleProblem } from "../../../shared/diagnosis/problems.ts";
+import {
+  clusterProblems, resourceFindings, resourceProblems, staleProblem,
+} from "../../../shared/diagnosis/problems.ts";
 import type { Problem } from "../../../shared/diagnosis/problem.ts";
-import { resolve } from "../../../shared/ack/resolve.ts";
+import { resolve } from "../../../shared/core/resolve.ts";
 import { type ResourceScope, scanResources } from "../../../shared/diagnosis/stale-resources.ts";
 import { clusterObject, controllerIdentity, roleIdentity, staticIdentity } from "../capa-objects.ts";
 import { managedBy, secretMetadata } from "../capa-secrets.ts";

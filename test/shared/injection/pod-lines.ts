@@ -1,5 +1,5 @@
+import { runChecks } from "../../../shared/judges.ts";
 import { findingLine } from "../../../shared/core/check.ts";
-import { runChecks } from "../../../shared/core/run.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import type { InjectionSettings } from "../../../shared/core/sidecar-settings.ts";
 import { controllerPod } from "../../fixtures/pods.ts";

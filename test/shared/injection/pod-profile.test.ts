@@ -1,7 +1,7 @@
+import { runChecks } from "../../../shared/judges.ts";
 import { test } from "tap";
 import { podProblem } from "../../../shared/injection/pod-profile.ts";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
-import { runChecks } from "../../../shared/core/run.ts";
 import { formatFieldPath, type JsonObject } from "../../../shared/formats/json.ts";
 import { SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { testRows } from "../rows.ts";

@@ -1,9 +1,8 @@
+import { isChecked, runChecks } from "../../../shared/judges.ts";
 import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { isChecked } from "../../../shared/checks/by-kind.ts";
 import { findingLine } from "../../../shared/core/check.ts";
-import { runChecks } from "../../../shared/core/run.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { controllerPod } from "../../fixtures/pods.ts";

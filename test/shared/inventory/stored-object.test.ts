@@ -1,6 +1,6 @@
+import { storedObject } from "../../../shared/judges.ts";
 import { test } from "tap";
 import { judgeSelector } from "../../../shared/ack/judge-selector.ts";
-import { storedObject } from "../../../shared/inventory/stored-object.ts";
 import { kindOf } from "../../../shared/kinds.ts";
 import { readReferrer } from "../../../shared/capa/referrer.ts";
 import { resourceOf } from "../../../shared/core/ack-resource.ts";
@@ -15,8 +15,8 @@ const CONTEXT = { origin: "cluster", runtime: "extended" } as const;
 function storedAs(object: JsonObject, stored: readonly JsonObject[] = [object]): JsonObject | null {
   const inventory = inventoryWith(stored, CONTEXT);
   const { namespace, name, ...kind } = objectReference(object);
-  const id = kindOf(objectReference(object))?.id;
-  return id === undefined ? null : storedObject(id, { kind, namespace, name }, inventory);
+  const known = kindOf(objectReference(object));
+  return known === null ? null : storedObject(known, { kind, namespace, name }, inventory);
 }
 
 test("returns a selector that selects the same resources", (t) => {

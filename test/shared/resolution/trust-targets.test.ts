@@ -1,11 +1,11 @@
+import { type RoleTargets } from "../../../shared/core/role-target.ts";
 import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { trustTargets } from "../../../shared/resolution/trust-targets.ts";
 import { controllerIdentity, roleARN, roleIdentity, staticIdentity } from "../capa-objects.ts";
 import { inventoryWith, mapObject, ROLE, selectorObject } from "../objects.ts";
 
-function found(...objects: readonly JsonObject[]): ReturnType<typeof trustTargets> {
-  return trustTargets(inventoryWith(objects), "ack-system");
+function found(...objects: readonly JsonObject[]): RoleTargets {
+  return inventoryWith(objects).roleTargets({ ackSystemNamespace: "ack-system" });
 }
 
 test("finds the roles of selectors and of the CARM maps", async (t) => {

@@ -1,4 +1,4 @@
-import { checkFault } from "../../../shared/checks/catalogue.ts";
+import { checkFault } from "../../../shared/judges.ts";
 import type { Command } from "../../../shared/core/setting-definition.ts";
 import { type Environment, type Flags, readSettings } from "../../../shared/server/read-settings.ts";
 

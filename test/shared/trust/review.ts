@@ -1,8 +1,8 @@
+import type { IdentitySession, IdentitySource, RoleTarget } from "../../../shared/core/role-target.ts";
 import { NO_EXTRAS, type SessionExtras } from "../../../shared/core/session.ts";
 import { Intended } from "../../../shared/trust/intended.ts";
 import type { RoleCaller } from "../../../shared/trust/role-caller.ts";
 import { TrustReview } from "../../../shared/trust/trust-review.ts";
-import type { IdentitySession, IdentitySource, TrustTarget } from "../../../shared/trust/trust-target.ts";
 import { dataOf, document, exportOf, roleDetail } from "./iam-export.ts";
 import { APP, type Fields, grant, ROLE } from "./trust-cases.ts";
 
@@ -14,13 +14,13 @@ export function callerOf(fields: Partial<RoleCaller> = {}): RoleCaller {
   return { arn: APP, via: "ack", credentials: "irsa", sidecar: SIDECAR, ...fields };
 }
 
-export function selectorTarget(extras: Partial<SessionExtras> = {}): TrustTarget {
+export function selectorTarget(extras: Partial<SessionExtras> = {}): RoleTarget {
   return { kind: "selector", name: "team-a", roleARN: ROLE, extras: { ...NO_EXTRAS, ...extras }, namespace: "a" };
 }
 
 export function identityTarget(
   session: Partial<IdentitySession> = {}, source: IdentitySource | null = null,
-): TrustTarget {
+): RoleTarget {
   const none = { externalID: null, sessionName: null, durationSeconds: null, tags: [], transitiveTags: [] };
   return { kind: "identity", name: "clusters", roleARN: ROLE, session: { ...none, ...session }, source };
 }
@@ -43,7 +43,7 @@ export function reviewOf({ callers = [callerOf()], intended = [], trust }: Circu
 }
 
 /** Returns `CODE MESSAGE` for each problem of the target, and `(warn)` if it is only a warning. */
-export function problemsOf(target: TrustTarget, circumstances: Circumstances): string[] {
+export function problemsOf(target: RoleTarget, circumstances: Circumstances): string[] {
   return reviewOf(circumstances).problemsOf(target).map(({ code, message, isHarmless = false }) => (
     `${code}${isHarmless ? " (warn)" : ""} ${message}`
   ));

@@ -1,14 +1,14 @@
+import type { RoleTarget } from "../../../shared/core/role-target.ts";
 import { test } from "tap";
 import type { NeededCallers } from "../../../shared/trust/needed-call.ts";
 import { foreignRoles, policyPlan, type PolicyPlan, resourcesOf } from "../../../shared/trust/policy-plan.ts";
 import { needsByRole, type RoleNamers } from "../../../shared/trust/role-needs.ts";
-import type { TrustTarget } from "../../../shared/trust/trust-target.ts";
 import { dataOf, document, exportOf, roleDetail } from "./iam-export.ts";
 import { selectorOf } from "./needed-selector.ts";
 import { identityTarget } from "./review.ts";
 import { allow, APP, type Fields, grant, NEAR, ROLE } from "./trust-cases.ts";
 
-const MAP: TrustTarget = { kind: "map", name: "ack-role-account-map/1", roleARN: ROLE };
+const MAP: RoleTarget = { kind: "map", name: "ack-role-account-map/1", roleARN: ROLE };
 const SIDECAR: NeededCallers = { callers: [APP], via: "sidecar", credentials: "irsa" };
 const CAPA: NeededCallers = { ...SIDECAR, via: "capa" };
 
@@ -90,7 +90,7 @@ test("a difference is as bad as the worst of the calls of a caller", async (t) =
       { PolicyName: "sts", PolicyDocument: document(grant({ Action: "sts:AssumeRole" })) },
     ] })] }),
   );
-  const allowed = (others: readonly TrustTarget[]): unknown => {
+  const allowed = (others: readonly RoleTarget[]): unknown => {
     const { needs } = needsByRole({ selectors: [], others }, "sidecar");
     return policyPlan(needs, SIDECAR, { data, nowSeconds: 1_795_000_000 }).roles[0]?.difference?.callers;
   };
@@ -101,7 +101,7 @@ test("a difference is as bad as the worst of the calls of a caller", async (t) =
 });
 
 test("names what has no policy, and roles of other partitions", async (t) => {
-  const bad: TrustTarget = { kind: "map", name: "m/k", roleARN: "x" };
+  const bad: RoleTarget = { kind: "map", name: "m/k", roleARN: "x" };
   const source = { roleARN: "y", tags: [], hasOtherBase: false };
   const { needs, faults } = needsByRole({ selectors: [], others: [bad, identityTarget({}, source), MAP] }, "sidecar");
   t.same([needs.map(({ role }) => role), faults], [[ROLE], [

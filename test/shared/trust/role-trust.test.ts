@@ -1,7 +1,6 @@
+import { CATALOGUE, runChecks } from "../../../shared/judges.ts";
 import { test } from "tap";
-import { CATALOGUE } from "../../../shared/checks/catalogue.ts";
 import { RoleTrust } from "../../../shared/trust/role-trust.ts";
-import { runChecks } from "../../../shared/core/run.ts";
 import { auditObjects } from "../../../shared/diagnosis/audit.ts";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
 import { drain } from "../../../shared/formats/paced.ts";

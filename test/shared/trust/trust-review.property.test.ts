@@ -1,13 +1,13 @@
+import type { RoleTarget } from "../../../shared/core/role-target.ts";
 import { array, assert, constantFrom, property, record } from "fast-check";
 import { test } from "tap";
-import type { TrustTarget } from "../../../shared/trust/trust-target.ts";
 import { callerOf, identityTarget, reviewOf, selectorTarget } from "./review.ts";
 import { trustStatement } from "./trust-arbitraries.ts";
 import { NEAR } from "./trust-cases.ts";
 
 const tags = [{ key: "team", value: "a" }];
 const source = { roleARN: NEAR, tags, hasOtherBase: false };
-const target = constantFrom<TrustTarget>(
+const target = constantFrom<RoleTarget>(
   selectorTarget(), selectorTarget({ externalID: "x1", tags, sourceIdentity: "alice" }), identityTarget(),
   identityTarget({ durationSeconds: 7200, externalID: "x2" }), identityTarget({}, source),
 );

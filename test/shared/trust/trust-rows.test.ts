@@ -1,8 +1,8 @@
+import type { IdentitySession, IdentitySource, RoleTarget } from "../../../shared/core/role-target.ts";
 import { test } from "tap";
 import { type SessionExtras, NO_EXTRAS } from "../../../shared/core/session.ts";
 import type { RoleCaller } from "../../../shared/trust/role-caller.ts";
 import { TrustCallers } from "../../../shared/trust/trust-rows.ts";
-import type { IdentitySession, IdentitySource, TrustTarget } from "../../../shared/trust/trust-target.ts";
 import { dataOf, document, exportOf, roleDetail } from "./iam-export.ts";
 import { allow, APP, type Fields, grant, NEAR, ROLE } from "./trust-cases.ts";
 
@@ -15,17 +15,17 @@ function caller(fields: Partial<RoleCaller> = {}): RoleCaller {
   return { arn: APP, via: "ack", credentials: "irsa", sidecar: SIDECAR, ...fields };
 }
 
-function selector(extras: Partial<SessionExtras> = {}, namespace: string | null = "a"): TrustTarget {
+function selector(extras: Partial<SessionExtras> = {}, namespace: string | null = "a"): RoleTarget {
   return { kind: "selector", name: "team-a", roleARN: ROLE, extras: { ...NO_EXTRAS, ...extras }, namespace };
 }
 
-function identity(session: Partial<IdentitySession> = {}, source: IdentitySource | null = null): TrustTarget {
+function identity(session: Partial<IdentitySession> = {}, source: IdentitySource | null = null): RoleTarget {
   const none = { externalID: null, sessionName: null, durationSeconds: null, tags: [], transitiveTags: [] };
   return { kind: "identity", name: "clusters", roleARN: ROLE, session: { ...none, ...session }, source };
 }
 
 /** Returns `VERDICT`, and for each action that is not a yes `ACTION REASON`, and the missing input. */
-function rowOf(statements: readonly Fields[], from: RoleCaller, target: TrustTarget): string {
+function rowOf(statements: readonly Fields[], from: RoleCaller, target: RoleTarget): string {
   const user = { Arn: BOB, UserId: "AIDAEXAMPLEEXAMPLEID1", UserPolicyList: [{ ...INLINE.RolePolicyList[0] }] };
   const data = dataOf(
     exportOf({ RoleDetailList: [roleDetail(ROLE, document(...statements)), roleDetail(NEAR, document(), INLINE)] }),

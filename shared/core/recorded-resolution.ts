@@ -1,0 +1,68 @@
+import { RESOLUTION_KEYS } from "./annotation-keys.ts";
+import type { CheckContext, Fault, QuickCheck, Requirement } from "./check.ts";
+import { staleAnnotations } from "./resolution-annotations.ts";
+import type { Resolution } from "./resolution.ts";
+import { annotationPath } from "../formats/json.ts";
+import { quote } from "../formats/text.ts";
+
+type Annotations = ReadonlyMap<string, string>;
+
+interface RecordedOn {
+  readonly annotations: Annotations;
+  /** The annotations before the change. */
+  readonly stored: Annotations | undefined;
+}
+
+type Resolved = Pick<CheckContext, "operation"> & { readonly resolution: Resolution };
+
+/** Returns check ACK-02 for the objects of a kind. `recordedOn` returns their annotations. */
+export function recordedResolutionCheck<Subject extends Resolved>(
+  requires: readonly Requirement[], recordedOn: (subject: Subject) => RecordedOn,
+): QuickCheck<Subject> {
+  return {
+    id: "ACK-02",
+    severity: "warn",
+    reason: "Only the webhook writes the annotations that report the role of a resource or the identity of a cluster. "
+      + "Without this check, a user could annotate an object with a role that it does not use. Stored annotations are "
+      + "stale if the role changed after the last write of the object, or if the webhook was down during that write.",
+    fix: "remove the annotation; the webhook sets the resolved value",
+    example: "metadata: {annotations: {ack-role-resolver.io/role-arn: 'arn:aws:iam::111122223333:role/admin'}}",
+    requires,
+    section: "staleAnnotations",
+    when: (subject) => hasResolution(recordedOn(subject).annotations),
+    find: (subject) => wrongAnnotations(recordedOn(subject), subject),
+  };
+}
+
+const STALE_FIX = "wait until the webhook updates the annotations, or write the object again, for example "
+  + "with `kubectl annotate --overwrite`";
+
+/**
+ * Yields a fault if the object reports another resolution than the current one. A write is judged only by the values
+ * that it changes: CAPA repeats stale annotations, because the webhook does not change the writes of CAPA. It only
+ * warns, even with `--check ACK-02=deny`, because the webhook replaces the values.
+ */
+function* wrongAnnotations(
+  { annotations, stored }: RecordedOn, { operation, resolution }: Resolved,
+): Iterable<Fault> {
+  const isWrite = operation !== "AUDIT";
+  const wrong = [...staleAnnotations(annotations, resolution)].filter(([key]) => (
+    !isWrite || (annotations.has(key) && annotations.get(key) !== stored?.get(key))
+  ));
+  const [[first] = [null]] = wrong;
+  if (first === null) return;
+  const differences = wrong.map(([key, expected]) => (
+    `${key} is ${valueText(annotations.get(key))} but should be ${valueText(expected)}`
+  ));
+  const message = differences.join("; ");
+  yield { path: annotationPath(first), message, ...(isWrite ? { severity: "warn" } : { fix: STALE_FIX }) };
+}
+
+/** Returns whether any annotation reports the resolution of the object. */
+export function hasResolution(annotations: Annotations): boolean {
+  return RESOLUTION_KEYS.some((key) => annotations.has(key));
+}
+
+function valueText(value: string | null | undefined): string {
+  return value === undefined || value === null ? "absent" : quote(value);
+}

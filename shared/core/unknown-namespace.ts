@@ -1,0 +1,32 @@
+import type { CheckContext, CheckEntry, Fault, QuickCheck } from "./check.ts";
+import { misspelledNamespace } from "./fault-texts.ts";
+import type { JsonObject } from "../formats/json.ts";
+import { objectReference } from "../formats/object-meta.ts";
+
+/** What IRS-10 says of each object that names a namespace. */
+export const UNKNOWN_NAMESPACE = {
+  id: "IRS-10",
+  severity: "warn",
+  reason: "A selector selects nothing in a namespace that does not exist, for example a misspelled one. "
+    + "Resources of the intended namespace fall back to the controller's own account. In manifests, the check also "
+    + "finds misspelled namespaces of resources, and labels that are similar to those of a namespace.",
+  fix: "correct the name, or create the namespace",
+  example: "spec: {namespaceSelector: {names: [team-that-does-not-exist]}}",
+} as const satisfies CheckEntry;
+
+/** A change of an object that belongs to a namespace. */
+interface ObjectChange extends CheckContext {
+  readonly object: JsonObject;
+}
+
+/** IRS-10 for the manifest of an ACK resource or of an object that refers to an identity. */
+export const IRS_10_OF_OBJECTS: QuickCheck<ObjectChange> = {
+  ...UNKNOWN_NAMESPACE,
+  requires: [],
+  // The API server stores an object only in a namespace that exists.
+  when: ({ origin }) => origin !== "cluster",
+  *find({ object, inventory }): Iterable<Fault> {
+    const message = misspelledNamespace(inventory, objectReference(object).namespace);
+    if (message !== null) yield { path: ["metadata", "namespace"], message };
+  },
+};
