@@ -1,6 +1,5 @@
 import { NAMESPACE } from "../core/namespace-kind.ts";
 import type { Judge } from "../core/judge.ts";
-import { NS_12 } from "../capa/namespace-changes.ts";
 import { storedNamespace } from "./stored-objects.ts";
 import { NS_09, NS_13 } from "./namespace-deletion.ts";
 import { NS_01, NS_02 } from "./namespace-labels.ts";
@@ -11,7 +10,7 @@ import { limitCheck } from "../core/size-limits.ts";
 import { NS_07, NS_07_OF_ROLES, NS_07B, NS_08, NS_08_HOSTS, NS_17 } from "./namespace-values.ts";
 /** The checks that run when a Namespace changes. */
 const NAMESPACE_CHECKS: readonly Check<NamespaceChange>[] = [
-  NS_01, NS_02, NS_07, NS_07_OF_ROLES, NS_07B, NS_08, NS_08_HOSTS, NS_09, NS_12, NS_13, NS_17,
+  NS_01, NS_02, NS_07, NS_07_OF_ROLES, NS_07B, NS_08, NS_08_HOSTS, NS_09, NS_13, NS_17,
 ];
 const LIMIT = limitCheck(NAMESPACE.limit);
 
