@@ -58,8 +58,8 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   ),
   ackSystemNamespace: rare("Decisions", "namespace that contains the ACK controllers and the CARM ConfigMaps"),
   runtime: rare(
-    "Decisions", "selector features to support: ack stands for the features of shipped ACK controllers, extended "
-      + "for all documented features",
+    "Decisions", "features to support: ack stands for those of shipped controllers, extended also for those of their "
+      + "proposals",
   ),
   region: rareIn(OFFLINE, "Decisions", "AWS region of the controllers and of STS"),
   controllerAccount: rareIn(

@@ -22,7 +22,6 @@ import { withTable } from "./generated-table.ts";
 import { manPage } from "./man-page.ts";
 import { metricLines } from "./metrics.ts";
 import { withCoverageTable } from "./policies.ts";
-import { withExampleTable } from "./proposals.ts";
 import { drawRoleMap } from "./role-map-picture.ts";
 import { terminalSession } from "./terminal-session.ts";
 
@@ -200,7 +199,6 @@ const pages = {
   "chart-values.md": chartValuesPage(),
   "metrics.md": page("Metrics", metricLines()), "limits.md": withTable(written("limits.md"), limitLines()),
   "policies.md": withCoverageTable(written("policies.md")),
-  "proposals.md": await withExampleTable(written("proposals.md")),
 };
 const observability = { "dashboard.json": renderDashboard() };
 writeOrCheck("docs", pages);

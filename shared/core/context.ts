@@ -4,7 +4,7 @@ import { injectionSettings, type InjectionSettings } from "./sidecar-settings.ts
 import { SETTINGS, type SettingsFor } from "./settings.ts";
 import { controllersOf } from "../formats/names.ts";
 
-/** `ack` is the behavior of the shipped controllers. `extended` is the behavior with all documented features. */
+/** `ack` is the behavior of the shipped controllers. `extended` adds features of the proposals (docs/proposals.md). */
 export type Runtime = "ack" | "extended";
 
 /** The notice for `--runtime extended`. */
