@@ -41,3 +41,17 @@ test("every source file that the documentation names exists", (t) => {
   }
   t.end();
 });
+
+test("each attack in the threat model names its tests, and each name is one test", (t) => {
+  const page = readFileSync(path.join(ROOT, "docs/threat-model.md"), "utf8");
+  const rows = page.split("\n").filter((line) => line.startsWith("| ")).map((line) => line.split(" | "));
+  const [header, , ...attacks] = rows;
+  t.equal(header?.at(-1), "test |");
+  t.ok(attacks.length > 50);
+  for (const row of attacks) {
+    const names = Array.from(row.at(-1)?.matchAll(/`([^`]+)`/g) ?? [], ([, name = ""]) => name);
+    for (const name of names) t.equal(globSync(`test/**/${name}.test.ts`, { cwd: ROOT }).length, 1, name);
+    if (names.length === 0) t.match(row[2], "trust policies", "only AWS can prove it");
+  }
+  t.end();
+});
