@@ -9,7 +9,6 @@ import { severityOf } from "../cli/explain.ts";
 import { generalHelp } from "../cli/help.ts";
 import { chartFiles } from "../manifests/chart-files.ts";
 import { renderDashboard } from "../manifests/observability/dashboard.ts";
-import { valuesSchema } from "../manifests/values-schema.ts";
 import type { CheckEntry } from "../shared/core/check.ts";
 import { ERRORS } from "../shared/formats/errors.ts";
 import { type Limit, LIMITS } from "../shared/core/limits.ts";
@@ -17,7 +16,6 @@ import { ALWAYS_DENYING, OTHER_CHECKS, PROFILE_NAMES, PROFILES } from "../shared
 import { type Definition, withValue } from "../shared/core/setting-definition.ts";
 import { DEFINITIONS, OFFLINE, type SettingName } from "../shared/core/settings.ts";
 import { BUNDLED_KINDS } from "../shared/ack/bundled-types.ts";
-import { chartValueLines } from "./chart-values.ts";
 import { withTable } from "./generated-table.ts";
 import { manPage } from "./man-page.ts";
 import { metricLines } from "./metrics.ts";
@@ -168,15 +166,6 @@ function amount(value: number, unit: Limit["unit"]): string {
   return value < 2 ** 20 ? `${value / 1024} KiB` : `${value / 2 ** 20} MiB`;
 }
 
-function chartValuesPage(): string {
-  return page("Values of the chart", [
-    "Each value of the [Helm chart](../manifests/chart/README.md), with its default. Helm rejects unknown and invalid",
-    "values, and prints their paths. A `null` removes a default: it is rejected where a default is needed.",
-    "",
-    ...chartValueLines(written("../manifests/chart/values.yaml"), valuesSchema()),
-  ]);
-}
-
 /** Returns a page of which only a table is generated. */
 function written(name: string): string {
   return readFileSync(new URL(name, import.meta.url), "utf8");
@@ -196,7 +185,6 @@ function cell(text: string): string {
 
 const pages = {
   "settings.md": settingsPage(), "errors.md": errorsPage(), "checks.md": checksPage(),
-  "chart-values.md": chartValuesPage(),
   "metrics.md": page("Metrics", metricLines()), "limits.md": withTable(written("limits.md"), limitLines()),
   "policies.md": withCoverageTable(written("policies.md")),
 };

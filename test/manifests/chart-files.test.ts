@@ -105,6 +105,14 @@ test("values.yaml has a value for each property of the schema, on every level", 
   t.ok(found.some((path) => path.startsWith("settings.")), "the settings have their own defaults");
 });
 
+test("values.yaml says what each value does", async (t) => {
+  const text = await readFile(new URL("../../manifests/chart/values.yaml", import.meta.url), "utf8");
+  const lines = text.split("\n");
+  const silent = lines.filter((line, index) => /^ *\w+: ?\S/.test(line) && !/^ *# /.test(lines[index - 1] ?? ""));
+  const quantities = ["cpu: 10m", "memory: 64Mi", "memory: 128Mi", "cpu: 100m", "memory: 192Mi", "memory: 384Mi"];
+  t.same(silent.map((line) => line.trim()), quantities);
+});
+
 test("the schema requires each value whose default is not empty, because null deletes a default", async (t) => {
   const values: unknown = parse(await readFile(new URL("../../manifests/chart/values.yaml", import.meta.url), "utf8"));
   const properties = function* (schema: unknown, value: unknown, path: string): Iterable<[string, boolean, unknown]> {
