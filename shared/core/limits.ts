@@ -10,10 +10,10 @@ export interface Limit {
   readonly beyond: string;
 }
 
-const REVIEW_BEYOND = "denied unparsed by the limit check of its kind; a deletion is checked with the stored fields";
-const DENIED = "denied by the limit check of its kind, unless the object is deleted";
+const REVIEW_BEYOND = "denied unparsed; a deletion is checked with the stored fields";
+const DENIED = "denied, unless the object is deleted";
 const SELECTOR_DENIED = "the selector is denied (IRS-48), and sidecars do not grant its role";
-const SERVED_BEYOND = "the connection that has been idle longest is closed, or the response is HTTP 503";
+const SERVED_BEYOND = "the one idle longest is closed, or HTTP 503";
 const ACCEPTED_BEYOND = "the new connection is reset";
 const LATE = "the connection is closed";
 const PENDING_BEYOND = "denied: ERR_PENDING_WRITES";
@@ -37,13 +37,13 @@ export const LIMITS = {
   ),
   largeReviewsBytes: limit(
     32 * 1024 * 1024, "bytes", "all bodies in flight of more than 64 KiB",
-    "a review of the requester with the largest bodies is denied, and can be retried",
+    "a review of the requester with the largest bodies is denied",
   ),
   reviewValues: limit(
     50_000, "values", "values of an AdmissionReview, without `managedFields`", REVIEW_BEYOND,
   ),
   reviewCharacters: limit(
-    4_096, "characters", "each name of an object, namespace, user or group in an AdmissionReview",
+    4_096, "characters", "each name in an AdmissionReview",
     REVIEW_BEYOND,
   ),
   reviewGroups: limit(10_000, "entries", "groups of the requester in an AdmissionReview", REVIEW_BEYOND),
@@ -80,11 +80,11 @@ export const LIMITS = {
     "CI-10 does not check the keys",
   ),
   grantedTypes: limit(
-    10_000, "entries", "types that the selectors of a namespace name, for a credential request without a kind",
+    10_000, "entries", "types that a credential request without a kind can mean",
     "denied: ERR_SELECTOR_AMBIGUOUS",
   ),
   grantSteps: limit(
-    100_000, "steps", "steps of one decision on a role, such as comparisons of a selector with a kind",
+    100_000, "steps", "steps of one decision on a role",
     "denied: ERR_SELECTOR_AMBIGUOUS",
   ),
   faultsPerCheck: limit(
@@ -96,12 +96,12 @@ export const LIMITS = {
   manifestBytes: limit(64 * 1024 * 1024, "bytes", "a manifest file, or standard input", "the file is rejected"),
   folderLevels: limit(64, "levels", "nesting of folders in a given folder", "the folder is rejected"),
   folderEntries: limit(
-    500_000, "entries", "files and folders in the given folders (each one below a link counts tenfold)",
+    500_000, "entries", "files and folders in the given folders (below a link tenfold)",
     "the given folder is rejected",
   ),
   ignoreBytes: limit(1024 * 1024, "bytes", "an ignore file, such as `.gitignore`", "the file is rejected"),
   ignoreRules: limit(
-    20_000, "entries", "rules in the ignore files of a folder and its parents (each `**/` makes a rule count tenfold)",
+    20_000, "entries", "rules in the ignore files of a folder (one with `**/` counts tenfold)",
     "the file is rejected",
   ),
   manifestDocuments: limit(
@@ -114,7 +114,7 @@ export const LIMITS = {
     100_000, "values", "values to which the aliases of a manifest file expand", "the file is rejected",
   ),
   containedLevels: limit(
-    3, "levels", "levels of templates in objects, such as that of an Object in a Composition",
+    3, "levels", "levels of templates in objects",
     "deeper templates are not judged",
   ),
   faultsPerFile: limit(100, "faults", "faults of a manifest file", "a message counts the others"),
@@ -123,7 +123,7 @@ export const LIMITS = {
   queryParameters: limit(100, "entries", "parameters of a query at `/v1/credentials`", "HTTP 400"),
   webhookConnections: limit(
     512, "connections", "connections that the webhook serves",
-    "the connection that has been idle or sending longest is closed, or the response is HTTP 503",
+    "the one idle or sending longest is closed, or HTTP 503",
   ),
   webhookAccepted: limit(1_024, "connections", "connections that the webhook accepts", ACCEPTED_BEYOND),
   webhookResponse: limit(40_000, "ms", "a review, with the transfer of its body and of the response", LATE),
@@ -142,8 +142,8 @@ export const LIMITS = {
   sidecarConnections: limit(512, "connections", "connections that the sidecar serves", SERVED_BEYOND),
   sidecarAccepted: limit(1_024, "connections", "connections that the sidecar accepts", ACCEPTED_BEYOND),
   sidecarResponse: limit(10_000, "ms", "a request to the sidecar, with both transfers", LATE),
-  healthConnections: limit(64, "connections", "connections that each health listener serves", SERVED_BEYOND),
-  healthAccepted: limit(128, "connections", "connections that each health listener accepts", ACCEPTED_BEYOND),
+  healthConnections: limit(64, "connections", "connections that a health listener serves", SERVED_BEYOND),
+  healthAccepted: limit(128, "connections", "connections that a health listener accepts", ACCEPTED_BEYOND),
   healthResponse: limit(5_000, "ms", "a probe, with the transfer of the response", LATE),
   emulatorConnections: limit(256, "connections", "connections that the STS emulator of `local` serves", SERVED_BEYOND),
   emulatorAccepted: limit(1_024, "connections", "connections that the STS emulator accepts", ACCEPTED_BEYOND),
@@ -167,30 +167,30 @@ export const LIMITS = {
   mapUses: limit(100, "entries", "kinds of resources of a namespace in a role map, each reason by itself", MAP_BEYOND),
   mapNames: limit(20_000, "entries", "names of resources in a role map, at most 50 of a kind and reason", MAP_BEYOND),
   pendingWrites: limit(
-    256, "entries", "changes of selectors and role identities that are admitted but not stored yet, of all replicas",
+    256, "entries", "pending changes of selectors and role identities, of all replicas",
     PENDING_BEYOND,
   ),
   /** In UTF-8, at most 768 KiB: the API server limits the data of a ConfigMap to 1 MiB. */
-  pendingCharacters: limit(256 * 1024, "characters", "such changes, together", PENDING_BEYOND),
+  pendingCharacters: limit(256 * 1024, "characters", "pending changes, together", PENDING_BEYOND),
   pendingWriteCharacters: limit(
-    64 * 1024, "characters", "one such change", "the selector is compared as if it selected every resource",
+    64 * 1024, "characters", "one pending change", "the selector is compared as if it selected every resource",
   ),
   /** The API server ends a write after 34 s (k8s.io/apiserver pkg/endpoints/handlers/rest.go). */
   pendingMs: limit(
-    34_000, "ms", "time until the watch delivers such a change",
-    "it is no longer compared: the API server cannot store it anymore",
+    34_000, "ms", "time until the watch delivers a pending change",
+    "it is no longer compared",
   ),
   watchProofMs: limit(
-    5_000, "ms", "age of the last proof that a watch missed nothing, for a decision on rights or on a selector",
-    "the API server is asked for a new one, and without it the change is denied: ERR_INVENTORY_STALE",
+    5_000, "ms", "age of the proof that a watch is current",
+    "decisions on rights and selectors ask for a new one, or deny: ERR_INVENTORY_STALE",
   ),
   eventSeries: limit(
     5_000, "entries", "series of Events in namespaces, and of cluster-scoped objects",
-    "no other series starts until one has not been reported for 2 h",
+    "others start when one has not been reported for 2 h",
   ),
   queuedRefreshes: limit(
     100_000, "entries", "resources and clusters that wait for an update of their annotations",
-    "the others are found again when the first ones are updated",
+    "the others are found again later",
   ),
 } as const satisfies Record<string, Limit>;
 
