@@ -7,10 +7,10 @@ import { createSidecarMetrics, registerSidecarState } from "../sidecar/metrics.t
 import { createWebhookMetrics } from "../webhook/metrics.ts";
 
 const ERROR_CODE = "an [error](errors.md)";
-const EVENT_OUTCOME = "`ok`, `limited` (written [recently](events.md#rate)), `failed` (retried)";
-const ADMISSION_PATH = "the path, such as `/validate/iamroleselectors`";
-const SIDECAR_PATH = "the path, such as `/sts`; `unknown` for any other";
-const UNPARSED_PATH = "`unparsed` if not HTTP, or beyond a limit";
+const EVENT_OUTCOME = "`ok`, `limited` (see [rate](events.md#rate)), `failed`";
+const ADMISSION_PATH = "such as `/validate/iamroleselectors`";
+const SIDECAR_PATH = "such as `/sts`; `unknown`";
+const UNPARSED_PATH = "`unparsed` (not HTTP, or beyond a limit)";
 const STS_ACTION = "`AssumeRole`, `AssumeRoleWithWebIdentity`, `GetCallerIdentity`";
 
 /** The values of each label. The keys are the names of the metrics that have labels, without the common prefix. */
@@ -32,9 +32,9 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   webhook_certificate_reloads_total: { outcome: "`ok`, `fault`" },
   certificates_writes_total: {
-    step: "`create`, `restore`, `issue`, `stage`, `switch` or `retire` for the Secret of the CA, `serve` or "
-      + "`restore-serving` for that of the certificate, `publish` or `restore-bundle` for a caBundle, `fail` or "
-      + "`restore-fail` for a failurePolicy, or `any` if none could start",
+    step: "`create`, `restore`, `issue`, `stage`, `switch`, `retire` (Secret of the CA), `serve`, `restore-serving` "
+      + "(certificate), `publish`, `restore-bundle` (caBundle), `fail`, `restore-fail` (failurePolicy), `any` (none "
+      + "could start)",
     outcome: "`ok`, `conflict` (retried), `fault`",
   },
   certificates_events_total: {
@@ -44,10 +44,10 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     outcome: EVENT_OUTCOME,
   },
   webhook_controller_identity_creations_total: {
-    outcome: "`ok`, `exists` (created by another program), `failed` (retried)",
+    outcome: "`ok`, `exists`, `failed` (retried)",
   },
   webhook_refreshes_total: {
-    outcome: "`ok`, `gone` (deleted); retried: `conflict`, `outage` (API server unavailable), `fault` (rejected)",
+    outcome: "`ok`, `gone`; retried: `conflict`, `outage`, `fault` (rejected)",
   },
   sidecar_requests_total: { path: `${SIDECAR_PATH}; ${UNPARSED_PATH}`, code: "the HTTP status" },
   sidecar_request_duration_seconds: { path: SIDECAR_PATH },
@@ -62,13 +62,13 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   sidecar_auth_failures_total: { kind: "`token`, `signature`, `host`" },
   sidecar_token_reloads_total: { result: "`ok`, `failed`" },
   sidecar_identity_token_requests_total: {
-    result: "`ok`, `rejected` (no ServiceAccount or Role, or an invalid field), `failed` (a retry may help)",
+    result: "`ok`, `rejected`, `failed` (a retry may help)",
   },
   sidecar_identity_secret_reads_total: {
-    result: "`ok`, `invalid` (no valid access key), `failed` (the API server did not return it)",
+    result: "`ok`, `invalid` (no valid access key), `failed`",
   },
   sidecar_role_checks_total: {
-    result: "`ok`, `refused`, `skipped` (STS is unavailable, the role is not allowed, or its source is refused)",
+    result: "`ok`, `refused`, `skipped` (STS unavailable, or role not allowed)",
   },
   sidecar_events_total: {
     outcome: EVENT_OUTCOME,
@@ -164,7 +164,7 @@ export function metricLines(): string[] {
   return [
     "Both servers and `certs manage` expose their metrics at `/metrics` on `--health-listen`, together with the",
     `\`process_*\` and \`nodejs_*\` metrics of prom-client. Every name starts with \`${METRIC_PREFIX}\`.`,
-    "The [runbook](runbook.md) has a section for each alert.",
+    "Each line ends with the labels and their values. The [runbook](runbook.md) has a section for each alert.",
     ...Object.entries(sections).flatMap(([title, metrics]) => ["", `## ${title}`, "", ...metrics.map(item)]),
   ];
 }
@@ -178,7 +178,7 @@ function item({ name, type, help, labels }: MetricDescription): string {
     throw new Error(`docs/metrics.ts: labels of ${name} are undocumented or unknown: ${faults.join(", ")}`);
   }
   const values = labels.map((label) => (notes[label] === "" ? code(label) : `${code(label)}: ${notes[label] ?? ""}`));
-  const documented = values.length === 0 ? "" : ` Labels: ${values.join("; ")}.`;
+  const documented = values.length === 0 ? "" : ` ${values.join("; ")}.`;
   return `- ${shortName(name)} (${type}): ${help}${documented}`;
 }
 
