@@ -1,5 +1,5 @@
 import { runChecks } from "../../../shared/judges.ts";
-import { readFile } from "node:fs/promises";
+import { cp, readFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "tap";
 import { parse } from "yaml";
@@ -13,7 +13,9 @@ import { runProgram } from "../../programs/run-program.ts";
 import { RENDERERS } from "../../programs/renderers.ts";
 import { findPrograms } from "../find-programs.ts";
 
-const PAGE = path.join(import.meta.dirname, "../../../docs/ack-charts.md");
+const ROOT = path.join(import.meta.dirname, "../../..");
+const PAGE = path.join(ROOT, "docs/ack-charts.md");
+const PATCH = path.join(ROOT, "manifests/kustomize");
 const IMAGE = "registry.example.com/ack-role-resolver:0.1.0";
 const LABEL = { "ack-role-resolver.io/inject": "true" };
 
@@ -27,11 +29,9 @@ function deployment({ spec }: JsonObject): object {
 test("the Kustomize patch for ACK's charts yields the same Pod as the injection", async (t) => {
   const folders = await findPrograms(t, RENDERERS);
   if (folders === null) return;
-  const [, kustomization = "", patch = ""] = codeBlocks(await readFile(PAGE, "utf8"), "yaml").map(([, block]) => block);
   const pod = controllerPod();
-  const cwd = t.testdir({
-    "kustomization.yaml": kustomization, "sidecar.yaml": patch, "controller.yaml": JSON.stringify(deployment(pod)),
-  });
+  const cwd = t.testdir({ "controller.yaml": JSON.stringify(deployment(pod)) });
+  await cp(PATCH, cwd, { recursive: true });
   const { code, stdout, stderr } = await runProgram(path.join(folders[0], "kustomize"), ["build", "."], { cwd });
   t.same([code, stderr], [0, ""]);
   const built: unknown = parse(stdout);
