@@ -13,11 +13,13 @@ import { fixedKinds } from "../shared/sources/cluster-kinds.ts";
 import { readSettings } from "../shared/server/read-settings.ts";
 import { runCommand } from "./cli/run-command.ts";
 
-const PAGE = readFileSync(path.join(import.meta.dirname, "../docs/sidecar.md"), "utf8");
-const YAML = [...PAGE.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, block = ""]) => block);
+const read = (file: string): string => readFileSync(path.join(import.meta.dirname, "..", file), "utf8");
+const PAGE = read("docs/sidecar.md");
+const OF_PAGE = [...PAGE.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, block = ""]) => block);
+const YAML = [read("manifests/sidecar/deployment.yaml"), ...OF_PAGE];
 const [, CONFIG = ""] = /^```ini\n([^]*?)^```$/m.exec(PAGE) ?? [];
 
-/** The objects in the manifests of the sidecar guide. */
+/** The objects in the manifest that the sidecar guide names, and in those that it shows. */
 const OBJECTS = YAML.flatMap((block) => parseAllDocuments(block)).map((document): unknown => document.toJS());
 
 function objectOf(kind: string): JsonObject {

@@ -58,7 +58,7 @@ function binding(): object {
   };
 }
 
-/** The container of the sidecar has the resources that docs/sidecar.md recommends. */
+/** The container of the sidecar has the resources of manifests/sidecar/deployment.yaml. */
 function podOf(sts: string): object {
   const token = { name: "token", mountPath: "/run/token" };
   const image = { image: PROJECT_IMAGE, imagePullPolicy: "Never" };

@@ -1,11 +1,10 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { parseAllDocuments } from "yaml";
-import { codeBlocks } from "../../documented-commands.ts";
 import { PROJECT_IMAGE } from "../project-image.ts";
 import type { AWS } from "./aws.ts";
 
-const PAGE = path.join(import.meta.dirname, "../../../docs/sidecar.md");
+const MANIFEST = path.join(import.meta.dirname, "../../../manifests/sidecar/deployment.yaml");
 export const NAMESPACE = "ack-system";
 export const CONTROLLER = "ack-s3-controller";
 export const POD_LABELS = `app=${CONTROLLER}`;
@@ -38,12 +37,12 @@ interface Deployment {
   };
 }
 
-/** Returns the objects that docs/sidecar.md shows, with the images, the endpoints and the identity of this test. */
+/** Returns the objects of the manifest, with the images, the endpoints and the identity of this test. */
 export async function controllerObjects(aws: AWS): Promise<readonly object[]> {
-  const [[, block] = ["", ""]] = codeBlocks(await readFile(PAGE, "utf8"), "yaml");
-  const objects: readonly object[] = parseAllDocuments(block).map((document): object => Object(document.toJS()));
+  const documents = parseAllDocuments(await readFile(MANIFEST, "utf8"));
+  const objects: readonly object[] = documents.map((document): object => Object(document.toJS()));
   const deployment = objects.find(isDeployment);
-  if (deployment === undefined) throw new Error("the first YAML block of docs/sidecar.md has no Deployment");
+  if (deployment === undefined) throw new Error(`${MANIFEST} has no Deployment`);
   const { initContainers: [sidecar], containers: [controller], volumes } = deployment.spec.template.spec;
   useLocalImages(sidecar, controller);
   useTestEndpoints(sidecar, controller, aws);

@@ -30,7 +30,7 @@ const SPARE_BYTES = 2 ** 20;
 /** The number of AssumeRole calls of the load, and how many run at once. */
 const LOAD = ["2000", "4"] as const;
 
-withNode("the Pod of docs/sidecar.md with a controller", async (t, found) => {
+withNode("the Pod of manifests/sidecar/deployment.yaml with a controller", async (t, found) => {
   const folders = await findPrograms(t, MOTO, GO_CLIENT, ACK_RUNTIME);
   if (folders === null) return;
   const [moto, client] = [await wheelsIn(folders[0]), goClientIn(folders[1])];
@@ -114,7 +114,7 @@ async function isLoaded(t: Test, cluster: PodCluster): Promise<void> {
   if (pod === undefined) throw new Error("the Pod does not exist");
   const memory = async (): Promise<string> => {
     const one = await cluster.containerMemory(pod, SIDECAR);
-    t.ok(one.workingSet < 192 * 2 ** 20, "the working set is less than the limit in docs/sidecar.md");
+    t.ok(one.workingSet < 192 * 2 ** 20, "the working set is less than the limit in manifests/sidecar/deployment.yaml");
     return formatMemory(one);
   };
   t.comment(`idle: ${await memory()}`);
