@@ -262,8 +262,3 @@ export function flagGroup(name: SettingName, command: Command): FlagGroup {
 export function isRare(name: SettingName, command: Command): boolean {
   return FLAG_HELP[name].rareIn?.includes(command) === true;
 }
-
-/** Returns the help of a flag for most commands. */
-export function generalHelp(name: SettingName): string {
-  return FLAG_HELP[name].general;
-}

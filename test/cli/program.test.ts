@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { EXAMPLES } from "../../cli/examples.ts";
-import { generalHelp, flagHelp } from "../../cli/help.ts";
+import { flagHelp } from "../../cli/help.ts";
 import { COMMANDS } from "../../shared/core/setting-definition.ts";
 import { DEFINITIONS } from "../../shared/core/settings.ts";
 import { runCommand } from "./run-command.ts";
@@ -155,7 +155,7 @@ test("--version prints the version", async (t) => {
 
 test("the help text of every flag is a phrase that has no trailing full stop", (t) => {
   for (const [name] of DEFINITIONS) {
-    for (const help of [generalHelp(name), ...COMMANDS.map((command) => flagHelp(name, command))]) {
+    for (const help of COMMANDS.map((command) => flagHelp(name, command))) {
       t.match(help, /^\S.*[^.\s]$/, name);
     }
   }
