@@ -128,7 +128,13 @@ function checksPage(): string {
 function checkItem(check: CheckEntry): string {
   const severity = severityOf(check);
   const notes = [...(severity === "deny" ? [] : [severity]), ...(check.waivable === true ? ["waivable"] : [])];
-  return `- **${check.id}**${notes.length === 0 ? "" : ` (${notes.join(", ")})`}: ${firstSentence(check.reason)}`;
+  return `- **${check.id}**${notes.length === 0 ? "" : ` (${notes.join(", ")})`}: ${shortReason(check.reason)}`;
+}
+
+/** Returns the first sentence of a reason, without a consequence at its end, which `explain` prints. */
+function shortReason(reason: string): string {
+  const consequence = /(?:, (?:so (?!is )|even |also |by default |whatever |now and )[^:]*| \((?:aws|Packed)[^)]*\))\.$/;
+  return firstSentence(reason).replace(consequence, ".");
 }
 
 function firstSentence(text: string): string {
