@@ -131,10 +131,12 @@ function checkItem(check: CheckEntry): string {
   return `- **${check.id}**${notes.length === 0 ? "" : ` (${notes.join(", ")})`}: ${shortReason(check.reason)}`;
 }
 
-/** Returns the first sentence of a reason, without a consequence at its end, which `explain` prints. */
+/** A consequence, or a source, at the end of a sentence. */
+const CONSEQUENCE = /(?:, (?:so (?!is )|even |also |by default |whatever |now and )[^:]*| \((?:aws|Packed)[^)]*\))\.$/;
+
+/** Returns the first sentence of a reason, without its consequence, which `explain` prints. */
 function shortReason(reason: string): string {
-  const consequence = /(?:, (?:so (?!is )|even |also |by default |whatever |now and )[^:]*| \((?:aws|Packed)[^)]*\))\.$/;
-  return firstSentence(reason).replace(consequence, ".");
+  return firstSentence(reason).replace(CONSEQUENCE, ".");
 }
 
 function firstSentence(text: string): string {
