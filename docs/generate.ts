@@ -107,8 +107,8 @@ function errorsPage(): string {
 
 function checksPage(): string {
   return page("Checks", [
-    "The webhook and `lint` run the same checks, which deny unless the list says otherwise. `ack-role-resolver explain",
-    "IRS-30` prints an example and the fix.",
+    "The webhook and `lint` run the same checks. They deny unless the list says otherwise; *CARM* means that a check",
+    "denies with `--mode carm`, and otherwise warns. `ack-role-resolver explain IRS-30` prints an example and the fix.",
     "",
     "IRS is about IAMRoleSelectors, ACK about ACK resources, NS about Namespaces, CM about CARM ConfigMaps, FE about",
     "FieldExports, CI about [identities of Cluster API](cluster-api.md), AC about clusters, POD about Pods that",
@@ -126,7 +126,7 @@ function checksPage(): string {
 }
 
 function checkItem(check: CheckEntry): string {
-  const severity = severityOf(check);
+  const severity = check.deniesInCARM === true ? "CARM" : severityOf(check);
   const notes = [...(severity === "deny" ? [] : [severity]), ...(check.waivable === true ? ["waivable"] : [])];
   return `- **${check.id}**${notes.length === 0 ? "" : ` (${notes.join(", ")})`}: ${shortReason(check.reason)}`;
 }
