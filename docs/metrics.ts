@@ -169,6 +169,9 @@ export function metricLines(): string[] {
   ];
 }
 
+/** What the unit in the name of a metric, or its labels, say too. */
+const REPEATED = /, in seconds since 1970-01-01|,? by (?:path|action|error code|outcome|result|step)\b[^.]*/;
+
 function item({ name, type, help, labels }: MetricDescription): string {
   const notes = LABELS[name.slice(METRIC_PREFIX.length)] ?? {};
   const undocumented = labels.filter((label) => notes[label] === undefined);
@@ -179,7 +182,7 @@ function item({ name, type, help, labels }: MetricDescription): string {
   }
   const values = labels.map((label) => (notes[label] === "" ? code(label) : `${code(label)}: ${notes[label] ?? ""}`));
   const documented = values.length === 0 ? "" : ` ${values.join("; ")}.`;
-  return `- ${shortName(name)} (${type}): ${help}${documented}`;
+  return `- ${shortName(name)} (${type}): ${help.replace(REPEATED, "")}${documented}`;
 }
 
 function shortName(name: string): string {
