@@ -49,11 +49,11 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   context: rare("Input", "kubeconfig context to use"),
   mode: rare("Decisions", MODE, { audit: MODE_OF_DEPLOYMENTS, why: MODE_OF_DEPLOYMENTS }),
   teamLevelCarm: rareIn(
-    WITHOUT_MIGRATION, "Decisions", "the feature gate TeamLevelCARM of the controllers is on; affects only CARM",
+    WITHOUT_MIGRATION, "Decisions", "the feature gate TeamLevelCARM of the controllers is on",
     ofReaders("TeamLevelCARM"),
   ),
   serviceLevelCarm: rareIn(
-    WITHOUT_MIGRATION, "Decisions", "the feature gate ServiceLevelCARM of the controllers is on; affects only CARM",
+    WITHOUT_MIGRATION, "Decisions", "the feature gate ServiceLevelCARM of the controllers is on",
     ofReaders("ServiceLevelCARM"),
   ),
   ackSystemNamespace: rare("Decisions", "namespace that contains the ACK controllers and the CARM ConfigMaps"),
@@ -77,8 +77,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Checks", "service account of a controller of Cluster API, which needs no right to create machines (AC-05)",
   ),
   controllerUsers: rare(
-    "Checks", "ACK controller: NS/NAME of its service account, or a user name, such as that of the EKS Capability for "
-      + "ACK, in which * stands for any characters",
+    "Checks", "ACK controller: NS/NAME of its service account, or a user name, in which * stands for any characters",
   ),
   tenantLabels: rare("Checks", "key of a namespace label that tenants may set"),
   allowedEndpointHosts: rare(
@@ -154,12 +153,12 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Output", "print what selects the resource and what nearly does; --log-level debug explains all selectors",
   ),
   delete: help("Input", "show what changes if the manifests are deleted"),
-  tlsDir: help("Webhook", "folder that contains tls.crt and tls.key; the webhook reloads the files when they change"),
+  tlsDir: help("Webhook", "folder that contains tls.crt and tls.key; reloaded on change"),
   clientCaFile: rare(
-    "Webhook", "file that contains the CA certificates of the API server's client certificate; requires "
-      + "--client-name (default: any client may send reviews)",
+    "Webhook", "CA certificates of the API server's client certificate; requires --client-name (default: any client "
+      + "may send reviews)",
   ),
-  clientName: rare("Webhook", "common name of the API server's client certificate; requires --client-ca-file"),
+  clientName: rare("Webhook", "common name of the API server's client certificate"),
   autoControllerIdentity: rare(
     "Webhook", "create the AWSClusterControllerIdentity default of CAPA while it does not exist, for the listed "
       + "namespaces, or none; requires --namespace",

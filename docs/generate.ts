@@ -146,12 +146,13 @@ function firstSentence(text: string): string {
 /** The checks of the sizes of objects. */
 const LIMIT_CHECKS = KINDS.flatMap(({ limit }) => (limit?.deletion === undefined ? limit?.code ?? [] : [])).toSorted();
 
-/** The limits of what a command prints, and of local mode, which nobody has to look up. */
-const OF_OUTPUT = /^(?:emulator|map[A-Z]|complet|reported)/;
+/** The limits of what no client sends: of output, of local mode, and of the servers' own calls and queues. */
+const INTERNAL
+  = /^(?:emulator|map[A-Z]|complet|reported|contained|faultsPer|tokenResponse|listPage|queued|event|watchProof)/;
 
 /** Returns the table of the limits, with one row for all limits that have the same effect. */
 function limitLines(): string[] {
-  const limits = Object.entries(LIMITS).flatMap(([name, one]) => (OF_OUTPUT.test(name) ? [] : [one]));
+  const limits = Object.entries(LIMITS).flatMap(([name, one]) => (INTERNAL.test(name) ? [] : [one]));
   const rows = Object.entries(Object.groupBy(limits, ({ beyond }) => beyond)).map(([beyond, of = []]) => {
     const bounds = of.map((one) => `${one.bounds}: ${amount(one.value, one.unit)}`).join("; ");
     return `| ${bounds} | ${beyond} |`;
