@@ -14,6 +14,7 @@ import { CARM_OF_SELECTORS } from "./carm/selectors-beside-maps.ts";
 import { CONTROLLERS_OF_PODS, WORKLOAD_JUDGE } from "./controllers/judges.ts";
 import { META_01 } from "./core/any-kind.ts";
 import type { BoundChecks } from "./core/bind.ts";
+import { isLimited } from "./core/binding.ts";
 import type { CheckEntry, CheckInput } from "./core/check.ts";
 import type { DecisionSettings } from "./core/context.ts";
 import { withEffectOfWaivers } from "./core/ineffective-waivers.ts";
@@ -111,11 +112,12 @@ export function isChecked(object: JsonObject, inventory: Pick<Inventory, "namesp
 function checksOf(input: CheckInput, settings: DecisionSettings): readonly BoundChecks[] {
   const judge = judgeOf(input.object);
   if (judge === null) return [];
-  const bound = [
-    ...judge.bind(input, settings), ...(EXTRAS_OF.get(judge.kind) ?? []).flatMap(({ bind }) => bind(input, settings)),
+  const own = judge.bind(input, settings);
+  const extras = isLimited(own) ? [] : [
+    ...(EXTRAS_OF.get(judge.kind) ?? []).flatMap(({ bind }) => bind(input, settings)),
     ...trustChecks(judge, input, settings),
   ];
-  return withEffectOfWaivers(input, bound, CATALOGUE);
+  return withEffectOfWaivers(input, [...own, ...extras], CATALOGUE);
 }
 
 /**

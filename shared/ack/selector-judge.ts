@@ -58,9 +58,9 @@ export const SELECTOR_JUDGE: Judge = {
   kind: SELECTOR,
   checks: [...SELECTOR_SELF_CHECKS, ...SELECTOR_CHANGE_CHECKS, IRS_51, IRS_53],
   bind: (input, settings) => [...spelling(input), ...selectorChecks(input, settings)],
-  namesRoles({ object, origin }, { runtime }) {
-    const { effective } = judgeSelector(object, { origin, runtime });
-    return effective === null ? [] : [{ path: ["spec", "arn"], target: selectorTarget(effective) }];
+  namesRoles(input, settings) {
+    const { effective } = judgeSelector(input.object, { origin: input.origin, runtime: settings.runtime });
+    return effective === null || exceedsSelectorLimit(input, settings) ? [] : [{ path: ["spec", "arn"], target: selectorTarget(effective) }];
   },
   stored: storedSelector,
 };

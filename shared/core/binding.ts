@@ -32,6 +32,11 @@ export function exceeds(limit: LimitCheck, input: CheckInput): boolean {
   return excess !== undefined;
 }
 
+/** Whether only the limit of an object is checked, because the object exceeds it. */
+export function isLimited(bound: readonly BoundChecks[]): boolean {
+  return bound.some(({ checks: [first, ...others] }) => first?.fixed === true && others.length === 0);
+}
+
 /** Returns the check of the waivers of the object, which applies to every kind. */
 export function waiverChecks({ object, old, requester }: CheckInput, settings: DecisionSettings): BoundChecks {
   return bindChecks(WAIVER_CHECKS, { object, old, requester, settings }, null);

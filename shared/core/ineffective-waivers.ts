@@ -3,6 +3,7 @@ import { annotationPath, type JsonObject } from "../formats/json.ts";
 import { annotationAt, objectReference } from "../formats/object-meta.ts";
 import { printable, quote } from "../formats/text.ts";
 import { bindChecks, type BoundChecks } from "./bind.ts";
+import { isLimited } from "./binding.ts";
 import type { CheckEntry, CheckInput, Fault, QuickCheck } from "./check.ts";
 import { WAIVER_01, waivedChecks } from "./waiver.ts";
 
@@ -37,9 +38,7 @@ export function withEffectOfWaivers(
   { object, inventory = null }: CheckInput, bound: readonly BoundChecks[], catalogue: readonly CheckEntry[],
 ): readonly BoundChecks[] {
   if (bound.length === 0 || annotationAt(object, WAIVER_ANNOTATION) === null) return bound;
-  // Beyond a limit, only the limit is checked.
-  const isLimited = bound.some(({ checks: [first, ...others] }) => first?.fixed === true && others.length === 0);
-  const checks = inventory === null || isLimited ? null : bound.flatMap((one) => one.checks);
+  const checks = inventory === null || isLimited(bound) ? null : bound.flatMap((one) => one.checks);
   return [...bound, bindChecks(EFFECT_CHECKS, { object, checks, catalogue }, null)];
 }
 

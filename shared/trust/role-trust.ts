@@ -147,7 +147,7 @@ export const TRUST_CHECKS: readonly QuickCheck<RoleTrust>[] = [
 export function trustChecks(
   { kind, namesRoles }: Pick<Judge, "kind" | "namesRoles">, input: CheckInput, settings: DecisionSettings,
 ): BoundChecks[] {
-  if (namesRoles === undefined) return [];
+  if (namesRoles === undefined || (input.inventory ?? null) === null) return [];
   // Controllers read the objects that give roles in the other mode in no way.
   const isUnread = kind.readIn !== undefined && kind.readIn !== settings.mode;
   const trust = new RoleTrust(() => namesRoles(input, settings), input.trust ?? null, isUnread);

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "tap";
-import { CATALOGUE } from "../../shared/checks/catalogue.ts";
+import { CATALOGUE } from "../../shared/judges.ts";
 import { CAPA_VERSION, INFRASTRUCTURE_GROUP } from "../../shared/core/capa-kinds.ts";
 import { runCommand } from "../cli/run-command.ts";
 import { updatesGolden } from "../programs/environment.ts";
