@@ -90,7 +90,7 @@ function defaultText(value: Definition["default"]): string {
 
 function errorsPage(): string {
   return page("Errors", [
-    "Each code is followed by its HTTP status. *Retry* means that the same request may succeed later.",
+    "Each code is followed by its HTTP status. After a 503, and after *retry*, the same request may succeed later.",
     "`ack-role-resolver explain CODE` says more.",
     "",
     "Clients of `/sts` get an error of STS, whose message ends with the code. Malformed requests, 500 and 503 keep",
@@ -99,9 +99,10 @@ function errorsPage(): string {
     "",
     "A code that starts with `ERR_CONFIG_` ends a program at its start, with a message that says how to fix it.",
     "",
-    ...Object.entries(ERRORS).filter(([name]) => !name.startsWith("ERR_CONFIG_")).map(([name, one]) => (
-      `- ${code(name)} (${one.status}${one.retry ? ", retry" : ""}): ${firstSentence(one.meaning)}`
-    )),
+    ...Object.entries(ERRORS).filter(([name]) => !name.startsWith("ERR_CONFIG_"))
+      .map(([name, { status, retry, meaning }]) => (
+        `- ${code(name)} (${status}${retry && status !== 503 ? ", retry" : ""}): ${firstSentence(meaning)}`
+      )),
   ]);
 }
 

@@ -170,7 +170,8 @@ export function metricLines(): string[] {
 }
 
 /** What the unit in the name of a metric, or its labels, say too. */
-const REPEATED = /, in seconds since 1970-01-01|,? by (?:path|action|error code|outcome|result|step)\b[^.]*/;
+const REPEATED
+  = / The labels are .*|, in seconds since 1970-01-01|,? by (?:path|action|error code|outcome|result|step)\b[^.]*/;
 
 function item({ name, type, help, labels }: MetricDescription): string {
   const notes = LABELS[name.slice(METRIC_PREFIX.length)] ?? {};
