@@ -2,7 +2,7 @@ import { Registry } from "prom-client";
 import { test } from "tap";
 import { ResponseMetrics } from "../../../shared/server/response-metrics.ts";
 
-test("counts every response before a scrape, also those that a batch has not passed on yet", async (t) => {
+test("counts each response once, and its duration", async (t) => {
   const registry = new Registry();
   const help = { requests: "Responses.", duration: "Duration." };
   const metrics = new ResponseMetrics(registry, { prefix: "x_", labelNames: ["code"], help, buckets: [1] });
