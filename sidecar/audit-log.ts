@@ -26,7 +26,7 @@ export interface Issue {
 }
 
 interface AuditLogPorts {
-  readonly log: Pick<Logger, "info" | "flush">;
+  readonly log: Pick<Logger, "info">;
   readonly clock: Pick<SteadyClock, "steady">;
 }
 
@@ -68,7 +68,6 @@ export class AuditLog {
     if (repeats !== null) {
       const fields = { ...client.fields(), ...fieldsOfGrant(grant), ...fieldsOfSession(credentials) };
       this.#log.info({ ...fields, ...(repeats > 0 && { repeats }) }, "credentials issued to a client");
-      this.#log.flush();
     }
     return this.#repeats.find(own);
   }

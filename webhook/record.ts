@@ -3,7 +3,7 @@ import type { Finding } from "../shared/core/check.ts";
 import type { ResolverError } from "../shared/formats/errors.ts";
 import { apiVersionOf } from "../shared/formats/object-meta.ts";
 import { startOfText } from "../shared/formats/text.ts";
-import { type Logger, logRequest } from "../shared/server/logger.ts";
+import type { Logger } from "../shared/server/logger.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import type { AdmissionRequest, Notice, Verdict } from "./review.ts";
 
@@ -38,11 +38,10 @@ export function recordVerdict({ log, metrics }: Recorder, review: LoggedReview, 
   for (const { code, severity } of findings) metrics.findings.inc({ code, severity });
   for (const { code } of notices) metrics.notices.inc({ code });
   if (resolution !== null) metrics.resolutions.inc({ outcome: resolution.outcome });
-  logRequest(log, reviewFields(review, {
+  log.info(reviewFields(review, {
     answer, outcome: resolution?.outcome ?? answer, resolution, codes: codesOf(findings, notices),
     reason: "reason" in verdict ? verdict.reason : undefined,
   }), "admission review answered");
-  if (verdict.outcome === "denied") log.flush();
 }
 
 interface LoggedError {
@@ -91,10 +90,7 @@ interface LoggedAnswer {
 const UNKNOWN: Partial<AdmissionRequest> = {};
 const UNRESOLVED: Partial<Resolution> = {};
 
-/**
- * Returns the fields of a log line. A field that is undefined is not logged. One literal, because each field after a
- * spread would cost 0.3 us.
- */
+/** Returns the fields of a log line. A field that is undefined is not logged. */
 function reviewFields({ path, request, durationMs }: LoggedReview, logged: LoggedAnswer): object {
   const { uid, requester, operation, dryRun } = request ?? UNKNOWN;
   const { answer, outcome, resolution = null, codes, reason } = logged;

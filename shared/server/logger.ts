@@ -1,5 +1,4 @@
-import { type SelectorCounts } from "./metrics.ts";
-import process from "node:process";
+import type { SelectorCounts } from "./metrics.ts";
 import { type DestinationStream, type Level, type Logger, pino, destination as toFile } from "pino";
 import { unknownGroups } from "../core/ack-groups.ts";
 import { type DecisionSettings, startNotices } from "../core/context.ts";
@@ -17,83 +16,28 @@ interface LoggerOptions {
 }
 
 const STDERR = 2;
-/** Source: https://getpino.io/#/docs/api?id=metadata */
-const METADATA: unique symbol = Symbol.for("pino.metadata");
-const WARN = pino.levels.values["warn"] ?? 0;
-
-/** The number and the age at which lines of requests are written. */
-const BATCH = { lines: 32, ms: 100 } as const;
 
 /**
- * Writes the lines of one turn of the event loop together, and each warning and error immediately. Lines of requests
- * wait for up to 100 ms, because a server under load logs thousands in a second, and are also made together: making a
- * line takes 20 us on its own, because the caches of the processor no longer hold the code, and 3 us in a batch. Writes
- * synchronously, so that an exit loses no line. Only a process that is killed can lose the lines that wait; `flush`
- * writes them. Drops lines that cannot be written, for example to a full disk, because an error would stop the server
- * or change its response.
+ * Writes each line at once, so that an exit or a kill loses none. Drops a line that cannot be written, for example to a
+ * full disk, because an error would stop the server or change its response.
  */
-export class BatchedOutput implements DestinationStream {
+export class LogOutput implements DestinationStream {
   readonly #fd: number;
   #file: DestinationStream;
-  #lines: (string | (() => string))[] = [];
-  #isTimed = false;
-  /** Makes pino set `lastLevel` before each line. */
-  readonly [METADATA] = true;
-  lastLevel = 0;
 
   constructor(fd = STDERR) {
     this.#fd = fd;
     this.#file = toFile({ dest: fd, sync: true });
-    process.on("exit", () => this.flush());
   }
 
   write(line: string): void {
-    this.#lines.push(line);
-    if (this.lastLevel >= WARN) this.flush();
-    else setImmediate(() => this.flush());
-  }
-
-  /** Makes and writes the line of a request. */
-  writeLater(makeLine: () => string): void {
-    this.#lines.push(makeLine);
-    if (this.#lines.length >= BATCH.lines) return this.flush();
-    if (this.#isTimed) return;
-    this.#isTimed = true;
-    setTimeout(() => {
-      this.#isTimed = false;
-      this.flush();
-    }, BATCH.ms).unref();
-  }
-
-  flush(): void {
-    const lines = this.#lines;
-    this.#lines = [];
-    if (lines.length === 0) return;
-    const text = lines.map(textOf).join("");
     try {
-      this.#file.write(text);
+      this.#file.write(line);
     } catch {
-      // The old stream would keep the lines in memory, and write a part of them again.
+      // The old stream would keep the line in memory, and write a part of it again.
       this.#file = toFile({ dest: this.#fd, sync: true });
     }
   }
-}
-
-/** Returns "" for a line that cannot be made, because the other lines must not get lost with it. */
-function textOf(line: string | (() => string)): string {
-  try {
-    return typeof line === "string" ? line : line();
-  } catch {
-    return "";
-  }
-}
-
-let stderrOutput: BatchedOutput | null = null;
-
-/** Returns the output that all loggers of the process share, so that their lines stay in order. */
-function toStderr(): BatchedOutput {
-  stderrOutput ??= new BatchedOutput();
-  return stderrOutput;
 }
 
 const SECRET_FIELDS: ReadonlySet<string> = new Set([
@@ -113,54 +57,22 @@ function censored(key: string, value: unknown): unknown {
   return SECRET_FIELDS.has(key) ? "[redacted]" : value;
 }
 
-/** Returns a function that returns the time as a JSON field. Formats the date once in a second. */
-function timeField(): (ms?: number) => string {
-  let [second, prefix] = [Number.NaN, ""];
-  return (ms = Date.now()) => {
-    const ofSecond = Math.floor(ms / 1000);
-    if (ofSecond !== second) prefix = new Date(ms).toISOString().slice(0, -"000Z".length);
-    second = ofSecond;
-    return `,"time":"${prefix}${String(ms % 1000).padStart(3, "0")}Z"`;
-  };
-}
-
 /**
  * Returns a logger that writes JSON lines. Each line has an ISO time, a level name and a constant `msg`. The other
  * fields of a line contain the variable data.
  */
 export function createLogger(options: LoggerOptions): Logger {
-  const { name, level = "info", destination = toStderr() } = options;
-  const timestamp = timeField();
-  const log = pino(
+  const { name, level = "info", destination = new LogOutput() } = options;
+  return pino(
     {
       level,
       base: { name },
-      timestamp: () => timestamp(),
+      timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       hooks: { streamWrite: redacted },
     },
     destination,
   );
-  REQUEST_LOGS.set(log, (fields, msg) => {
-    const ms = Date.now();
-    const makeLine = (): string => {
-      const start = `{"level":"info"${timestamp(ms)},"name":${JSON.stringify(name)},`;
-      return redacted(`${start}${JSON.stringify(fields).slice(1, -1)},"msg":${JSON.stringify(msg)}}\n`);
-    };
-    if (destination instanceof BatchedOutput) destination.writeLater(makeLine);
-    else destination.write(makeLine());
-  });
-  return log;
-}
-
-const REQUEST_LOGS = new WeakMap<Pick<Logger, "info">, (fields: object, msg: string) => void>();
-
-/**
- * Logs a request that needs no attention: writes the same line as `log.info`, but up to 100 ms later, and without the
- * work of pino for each field. `fields` must not be empty, contain an error or a part of a large text, or change.
- */
-export function logRequest(log: Pick<Logger, "info" | "isLevelEnabled">, fields: object, msg: string): void {
-  if (log.isLevelEnabled("info")) REQUEST_LOGS.get(log)?.(fields, msg);
 }
 
 /**

@@ -7,8 +7,8 @@ import { get } from "../loopback-request.ts";
 import { COMPILE_CACHE } from "../programs/run-program.ts";
 import { until } from "./apiserver/until.ts";
 
-/** Five times the age at which the webhook writes its lines, because the machine may be loaded. */
-const SETTLE_MS = 500;
+/** The time in which lines arrive, in ms. The machine may be loaded. */
+const SETTLE_MS = 200;
 const MAIN = new URL("../../cli/main.ts", import.meta.url).pathname;
 /**
  * The maximum time for a response of a real process, in ms. The sidecar should respond within 850 ms, or within 3 s at
@@ -26,7 +26,7 @@ export interface ServerProcess {
   readonly address: string;
   readonly healthAddress: string;
   readonly pid: number;
-  /** The log of the server so far. Lines are written after the response, those of allowed reviews up to 100 ms late. */
+  /** The log of the server so far. A line can arrive after its response. */
   readonly log: readonly LogLine[];
   /** Resolves to the log, when it contains the lines of all responses. */
   settledLog(): Promise<readonly LogLine[]>;

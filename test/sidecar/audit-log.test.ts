@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { test } from "tap";
-import { BatchedOutput, createLogger } from "../../shared/server/logger.ts";
+import { createLogger, LogOutput } from "../../shared/server/logger.ts";
 import { NO_EXTRAS } from "../../shared/core/session.ts";
 import { AuditLog, type Issue } from "../../sidecar/audit-log.ts";
 import type { Credentials } from "../../sidecar/credentials/session.ts";
@@ -175,7 +175,7 @@ function issue(role: string, client: string, accessKeyID = "ASIA1"): Issue {
 test("has written both lines of a new session when the client gets it", (t) => {
   const file = `${t.testdir({})}/log`;
   const fd = openSync(file, "a");
-  const log = createLogger({ name: "sidecar", destination: new BatchedOutput(fd) });
+  const log = createLogger({ name: "sidecar", destination: new LogOutput(fd) });
   const audit = new AuditLog({ log, clock: new FakeClock() });
   const { grant } = issue("a", "client");
   if (grant.verdict === "role") audit.obtained(grant, CREDENTIALS);

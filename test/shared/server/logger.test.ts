@@ -11,7 +11,7 @@ import { EXTENDED_NOTICE } from "../../../shared/core/context.ts";
 import { ManifestSource } from "../../../shared/sources/file-source.ts";
 import { ALWAYS_CURRENT, type InventorySource, Listeners, type SourceStatus } from "../../../shared/sources/source.ts";
 import {
-  BatchedOutput, createLogger, type Logger, logInventory, logNotices, logRequest, logUnknownGroups,
+  createLogger, type Logger, logInventory, logNotices, LogOutput, logUnknownGroups,
 } from "../../../shared/server/logger.ts";
 import { eventually } from "../sources/eventually.ts";
 
@@ -111,79 +111,44 @@ test("redacts credentials in log lines", (t) => {
   t.end();
 });
 
-test("writes the lines of a turn together, and warnings and flushed lines immediately", async (t) => {
+test("has written each line, in order and with its own time, when the call returns", async (t) => {
   const file = `${t.testdir({})}/log`;
   const fd = openSync(file, "a");
-  const log = createLogger({ name: "webhook", destination: new BatchedOutput(fd) });
-  const written = (): number => readFileSync(file, "utf8").split("\n").length - 1;
-  log.info("a");
-  log.info("b");
-  t.equal(written(), 0);
-  await setImmediate();
-  t.equal(written(), 2);
-  log.info("c");
-  log.warn("d");
-  t.equal(written(), 4);
-  log.info("e");
-  log.flush();
-  t.equal(written(), 5);
-  await setImmediate();
-  t.equal(written(), 5, "no line is written twice");
+  const lines = (): unknown[] => (
+    readFileSync(file, "utf8").split("\n").slice(0, -1).map((line): unknown => JSON.parse(line))
+  );
+  const log = createLogger({ name: "webhook", destination: new LogOutput(fd) });
+  const other = createLogger({ name: "sidecar", destination: new LogOutput(fd) });
+  const startedAt = new Date().toISOString();
+  for (let i = 0; i < 3; i++) {
+    log.info("a");
+    t.equal(lines().length, 2 * i + 1);
+    other.warn("b");
+    t.equal(lines().length, 2 * i + 2);
+    await setTimeout(5);
+  }
+  const times = lines().map((line) => stringAt(line, "time") ?? "");
+  t.same(times.toSorted(), times);
+  t.ok((times[0] ?? "") >= startedAt && (times[1] ?? "") < (times[2] ?? ""));
+  t.same(lines().map((line) => stringAt(line, "msg")), ["a", "b", "a", "b", "a", "b"]);
   closeSync(fd);
 });
 
-test("writes lines of requests in batches, in the form of the other lines", async (t) => {
-  const file = `${t.testdir({})}/log`;
-  const fd = openSync(file, "a");
-  const log = createLogger({ name: "webhook", destination: new BatchedOutput(fd) });
-  const lines = (): string[] => readFileSync(file, "utf8").split("\n").slice(0, -1);
-  logRequest(log, { uid: "u-1", token: "planted" }, "answered");
-  await setImmediate();
-  t.same(lines(), []);
-  log.info({ uid: "u-1", token: "planted" }, "answered");
-  log.flush();
-  const [batched, single] = lines().map((line) => line.replace(/"time":"[^"]*"/, ""));
-  t.match(batched, /"token":"\[redacted\]"/);
-  t.equal(batched, single);
-  for (let i = 0; i < 40; i++) logRequest(log, { uid: "u-2" }, "answered");
-  t.equal(lines().length, 2 + 32, "a full batch is written at once");
-  while (lines().length === 2 + 32) await setTimeout(10);
-  t.equal(lines().length, 2 + 40, "the other lines are written soon");
-  logRequest(createLogger({ name: "webhook", level: "warn", destination: new BatchedOutput(fd) }), { a: 1 }, "quiet");
-  t.equal(lines().length, 2 + 40);
-  closeSync(fd);
-});
-
-test("writes a waiting line of a request before later lines, with the time of the request", async (t) => {
-  const file = `${t.testdir({})}/log`;
-  const fd = openSync(file, "a");
-  const log = createLogger({ name: "webhook", destination: new BatchedOutput(fd) });
-  logRequest(log, { uid: "u-1" }, "answered");
-  const loggedAt = new Date().toISOString();
-  await setTimeout(10);
-  log.warn("later");
-  closeSync(fd);
-  const [first, second] = readFileSync(file, "utf8").split("\n").map((line): unknown => JSON.parse(line || "{}"));
-  t.match([stringAt(first, "uid"), stringAt(second, "msg")], ["u-1", "later"]);
-  t.ok((stringAt(first, "time") ?? "") <= loggedAt);
-});
-
-test("loses no other line with one that cannot be made", async (t) => {
-  const file = `${t.testdir({})}/log`;
-  const fd = openSync(file, "a");
-  const log = createLogger({ name: "webhook", destination: new BatchedOutput(fd) });
-  for (const fields of [{ uid: "u-1" }, { uid: 1n }, { uid: "u-3" }]) logRequest(log, fields, "answered");
-  log.flush();
-  closeSync(fd);
-  t.match(readFileSync(file, "utf8"), /^[^\n]*"uid":"u-1"[^\n]*\n[^\n]*"uid":"u-3"[^\n]*\n$/);
+test("throws nothing, and loses no other line, for a field that has no JSON", (t) => {
+  const destination = capture();
+  const log = createLogger({ name: "webhook", destination });
+  const broken = { toJSON: (): never => { throw new Error("broken"); } };
+  for (const fields of [{ uid: "u-1" }, { uid: 1n }, { uid: broken }, { uid: "u-4" }]) log.info(fields, "answered");
+  t.match(destination.lines.map((line) => field(JSON.parse(line), "uid")), ["u-1", 1, String, "u-4"]);
+  t.end();
 });
 
 test("drops lines that cannot be written, and throws nothing", { skip: process.platform !== "linux" }, async (t) => {
   const fd = openSync("/dev/full", "w");
-  const log = createLogger({ name: "webhook", destination: new BatchedOutput(fd) });
-  log.info("an error in a later turn would end the process");
+  const log = createLogger({ name: "webhook", destination: new LogOutput(fd) });
+  t.doesNotThrow(() => log.info("an error here would change the response"));
   await setImmediate();
-  t.doesNotThrow(() => log.warn("an error here would change the response"));
+  t.doesNotThrow(() => log.warn("an error in a later turn would end the process"));
   closeSync(fd);
   const file = `${t.testdir({})}/log`;
   t.equal(openSync(file, "a"), fd, "the disk has space again");
@@ -223,13 +188,12 @@ test("logs at startup that shipped controllers do not support the runtime extend
   t.end();
 });
 
-test("escapes commands to CI runners in the lines of both kinds", (t) => {
+test("escapes commands to CI runners", (t) => {
   const output: string[] = [];
   const log = createLogger({ name: "test", destination: { write: (line: string) => void output.push(line) } });
   const name = "##[stop-commands]x ::error::y";
   log.info({ object: name, token: "planted" }, "a");
-  logRequest(log, { object: name }, "b");
   t.notMatch(output.join(""), /##\[|::error::|planted/);
-  t.same(output.map((line) => field(JSON.parse(line), "object")), [name, name]);
+  t.same(output.map((line) => field(JSON.parse(line), "object")), [name]);
   t.end();
 });
