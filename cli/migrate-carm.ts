@@ -13,7 +13,7 @@ import { objectReference } from "../shared/formats/object-meta.ts";
 import { countOf, printable } from "../shared/formats/text.ts";
 import {
   decideGates, type GateProblem, type GateValues, uncoveredControllers,
-} from "../shared/carm/migration-gates.ts";
+} from "../shared/diagnosis/migration-gates.ts";
 import {
   type MigrationPlan, planMigration, type ProvedMigration, proveMigration,
 } from "../shared/carm/migration-plan.ts";

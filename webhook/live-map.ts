@@ -7,7 +7,7 @@ import type { DecisionSettings } from "../shared/core/context.ts";
 import type { Inventory } from "../shared/core/inventory.ts";
 import { type MapResource, roleMapOf } from "../shared/diagnosis/role-map/build-map.ts";
 import type { RoleMap } from "../shared/diagnosis/role-map/role-map.ts";
-import { startMapServer } from "../shared/server/map-server.ts";
+import { startMapServer } from "./map-server.ts";
 import type { PageServer } from "../shared/server/page-server.ts";
 import { runInSlices, type TurnQueue } from "../shared/sources/slices.ts";
 import type { InventorySource } from "../shared/sources/source.ts";

@@ -23,7 +23,7 @@ import { commonMode } from "../../shared/controllers/controller-settings.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { compareText, countOf, printable } from "../../shared/formats/text.ts";
 import { Inventory } from "../../shared/core/inventory.ts";
-import type { InstalledSidecars } from "../../shared/sources/sidecar-pods.ts";
+import type { InstalledSidecars } from "../../webhook/sidecar-pods.ts";
 import { type IO, writeLines, writeStartNotices } from "../io.ts";
 import { Progress, showElapsed } from "../output/progress.ts";
 import { readWorkloads, withoutManagedFields } from "./workloads.ts";

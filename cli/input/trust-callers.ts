@@ -1,3 +1,4 @@
+import type { SidecarSession } from "../../shared/core/session.ts";
 import type { SettingsFor } from "../../shared/core/settings.ts";
 import { parseRoleARN } from "../../shared/formats/arn.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
@@ -6,7 +7,7 @@ import {
   type ControllerDeployment, type Controllers, deploymentsText,
 } from "../../shared/controllers/controller-deployment.ts";
 import type { SessionDefaultSettings } from "../../shared/core/session-defaults.ts";
-import { sidecarSession, type SidecarSession } from "../../shared/controllers/sidecar-session.ts";
+import { sidecarSession } from "../../shared/controllers/sidecar-session.ts";
 import type { RoleOwner } from "../../shared/trust/own-role.ts";
 import type { RoleCaller } from "../../shared/trust/role-caller.ts";
 

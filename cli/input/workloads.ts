@@ -1,8 +1,8 @@
 import type { KubernetesAPI } from "../../shared/api/api.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
-import type * as ControllerObjects from "../../shared/sources/controller-objects.ts";
-import type { InstalledSidecars } from "../../shared/sources/sidecar-pods.ts";
+import type * as ControllerObjects from "./controller-objects.ts";
+import type { InstalledSidecars } from "../../webhook/sidecar-pods.ts";
 
 interface Requested {
   readonly readsControllers?: boolean;
@@ -21,7 +21,7 @@ export async function readWorkloads(
   api: KubernetesAPI, namespace: string, { readsControllers = false, readsSidecars = false }: Requested,
 ): Promise<Workloads> {
   const [{ listControllerObjects }, { readSidecars }] = await Promise.all([
-    import("../../shared/sources/controller-objects.ts"), import("../../shared/sources/sidecar-pods.ts"),
+    import("./controller-objects.ts"), import("../../webhook/sidecar-pods.ts"),
   ]);
   const found = readsControllers ? await listControllerObjects(api, namespace) : { objects: [], unread: null };
   const sidecars = readsSidecars ? await readSidecars(api, namespace) : null;

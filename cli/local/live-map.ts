@@ -6,7 +6,7 @@ import { drain } from "../../shared/formats/paced.ts";
 import type { Inventory } from "../../shared/core/inventory.ts";
 import { roleMapOf } from "../../shared/diagnosis/role-map/build-map.ts";
 import type { RoleMap } from "../../shared/diagnosis/role-map/role-map.ts";
-import { startMapServer } from "../../shared/server/map-server.ts";
+import { startMapServer } from "../../webhook/map-server.ts";
 import type { PageServer } from "../../shared/server/page-server.ts";
 import type { ManifestSource } from "../../shared/sources/file-source.ts";
 import { mapInput } from "../input/map-input.ts";

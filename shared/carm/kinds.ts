@@ -2,7 +2,7 @@ import { isCARMMapName } from "../core/ack-groups.ts";
 import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
 import { MAP_ROLES } from "./resolve.ts";
 import { keeping } from "../core/kept-fields.ts";
-import { CARM_MAPS } from "./map-store.ts";
+import { CARM_MAPS, OTHER_CARM_MAPS } from "./map-store.ts";
 import { ofNamespaceCleanup } from "../core/exemptions.ts";
 import { core, EVERY_WRITE, LIST, PAGE } from "../core/kind-rows.ts";
 import type { Kind } from "../core/kind.ts";
@@ -17,7 +17,7 @@ export const CARM_MAP = {
     conditions: ["is-carm-map", "changes-more-than-bookkeeping"],
   }],
   watch: {
-    pageSize: PAGE, names: [ACCOUNT_MAP, TEAM_MAP], parts: ["carmMaps"],
+    pageSize: PAGE, names: [ACCOUNT_MAP, TEAM_MAP], parts: ["carmMaps"], storeOfOthers: OTHER_CARM_MAPS,
     keep: keeping({ metadata: ["name", "namespace", "resourceVersion"], data: "all" }),
   },
   rights: { "carm-maps": LIST },

@@ -1,3 +1,4 @@
+import type { SidecarSession } from "../core/session.ts";
 import { isACKGroup, SELECTOR_GROUP } from "../core/ack-groups.ts";
 import { objectExcess } from "../core/limits.ts";
 import type { JsonObject } from "../formats/json.ts";
@@ -9,7 +10,7 @@ import {
 import { type Arguments, argumentsOf, environmentOf, hasArgumentsOfACK } from "./controller-arguments.ts";
 import { serviceOfImage } from "../injection/injection-request.ts";
 import { type Container, decodePod, type Pod, podTemplateOf } from "../core/pod.ts";
-import { type SidecarSession, sidecarSessionOf } from "./sidecar-session.ts";
+import { sidecarSessionOf } from "./sidecar-session.ts";
 
 /** The feature gates that decide where a controller finds roles. */
 export const GATES = ["IAMRoleSelector", "TeamLevelCARM", "ServiceLevelCARM"] as const;

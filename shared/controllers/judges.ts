@@ -1,4 +1,4 @@
-import { AUD_16 } from "../injection/pod-profile.ts";
+import { AUD_16 } from "./pod-profile.ts";
 import { bindChecks } from "../core/bind.ts";
 import type { Extra, Judge } from "../core/judge.ts";
 import { POD } from "../injection/kinds.ts";

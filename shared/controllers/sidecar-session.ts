@@ -1,3 +1,4 @@
+import type { SidecarSession } from "../core/session.ts";
 import { INJECT_LABEL } from "../core/annotation-keys.ts";
 import { defaultOf } from "../core/setting-definition.ts";
 import { DEFINITIONS, SETTINGS } from "../core/settings.ts";
@@ -6,13 +7,6 @@ import { type Arguments, argumentsOf } from "./controller-arguments.ts";
 import { sidecarOf } from "../injection/injected-sidecar.ts";
 import { type Container, objectsAt, type Pod } from "../core/pod.ts";
 import { readSessionDefaults, type SessionDefaultSettings, sessionDefaultFaults } from "../core/session-defaults.ts";
-import type { SessionExtras } from "../core/session.ts";
-
-/** What a sidecar sends with each call of AssumeRole, unless a selector sets it. */
-export interface SidecarSession {
-  readonly sessionName: string;
-  readonly defaults: SessionExtras;
-}
 
 /** The flags that take no value. */
 const BOOLEANS: ReadonlySet<string> = new Set(DEFINITIONS.flatMap(([, { flag, type }]) => (

@@ -71,6 +71,8 @@ export interface Watch {
   readonly isClusterScoped?: (type: KindName) => boolean;
   /** Returns what an inventory keeps of an object; null for nothing. */
   readonly keep: (object: JsonObject) => JsonObject | null;
+  /** The store of the objects of other namespaces, which few sources load. Default: such objects are never loaded. */
+  readonly storeOfOthers?: StoreKey;
   /** The store that lacks objects while the kind is not listed. Default: the store of the kind. */
   readonly unlistedIn?: StoreKey;
 }

@@ -79,3 +79,9 @@ export const DURATION_LIMITS = { min: 900, max: 43_200 } as const;
  * session.
  */
 export const MAX_CHAINED_SECONDS = 3600;
+
+/** What a sidecar sends with each call of AssumeRole, unless a selector sets it. */
+export interface SidecarSession {
+  readonly sessionName: string;
+  readonly defaults: SessionExtras;
+}

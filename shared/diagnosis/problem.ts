@@ -5,15 +5,6 @@ import { SELECTOR_GROUP, SELECTOR_KIND } from "../core/ack-groups.ts";
 import { apiVersionOf, type EventSubject } from "../formats/object-meta.ts";
 import type { AnnotatedObject } from "./stale-resources.ts";
 
-/** A problem of an object, for an Event. */
-export interface Problem {
-  readonly subject: EventSubject;
-  /** A short CamelCase reason. The number of reasons is small, because each object and reason has one Event series. */
-  readonly reason: string;
-  /** What is wrong, and how to fix it. */
-  readonly note: string;
-}
-
 /** Returns the subject of an ACK resource, or of an object that refers to a CAPA identity. */
 export function resourceSubject(resource: AnnotatedObject): EventSubject {
   const { kind, namespace, name, uid } = resource;

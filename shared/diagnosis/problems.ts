@@ -1,3 +1,4 @@
+import type { Problem } from "../core/problem.ts";
 import { ACK_02 } from "../ack/resource-judge.ts";
 import type { Resolution } from "../core/resolution.ts";
 import { SECRETS } from "../capa/secrets.ts";
@@ -26,7 +27,7 @@ import type { JudgedSelector } from "../ack/selector.ts";
 import type { AnnotatedObject, ResourceScope, ResourceState } from "./stale-resources.ts";
 import { bindChecks } from "../core/bind.ts";
 import { contextOf, type Finding, findingSentences, type QuickCheck, type Section } from "../core/check.ts";
-import { identitySubject, type Problem, resourceSubject, selectorSubject } from "./problem.ts";
+import { identitySubject, resourceSubject, selectorSubject } from "./problem.ts";
 import { runBoundChecks } from "../core/run.ts";
 
 /** The checks of a resource whose faults are reported as Events. */

@@ -12,21 +12,27 @@ import { kindOf, KINDS } from "../kinds.ts";
  * null has the kinds that every source loads. The namespace "" stands for all namespaces.
  */
 export function fixedKinds(part: ClusterPart | null, namespace = ""): readonly WatchedKind[] {
-  return KINDS.flatMap(({ types, served, watch: ofKind }) => {
-    if (served === undefined || ofKind === undefined) return [];
-    const { names, parts, pageSize, metadataOnly, keep: transform } = ofKind;
-    const { version, groups } = served;
+  return KINDS.flatMap((kind) => {
+    const parts = kind.watch?.parts;
     const isOfPart = part === null ? parts === undefined : parts?.includes(part) === true;
-    if (!isOfPart || typeof types === "function" || version === "*") return [];
-    const plural = groups[0]?.plurals[0] ?? "";
-    return types.flatMap((type) => {
-      const [kind = "", ...rest] = type.split(".");
-      const watched = {
-        pageSize, ...(metadataOnly && { metadataOnly }), group: rest.join("."), version, kind, plural, transform,
-      };
-      if (names !== undefined) return names.map((name) => ({ ...watched, object: { namespace, name } }));
-      return [namespace === "" ? watched : { ...watched, namespace }];
-    });
+    return isOfPart ? fixedKindsOf(kind, namespace) : [];
+  });
+}
+
+/** The same for one kind of objects, which can have several types or names. */
+export function fixedKindsOf({ types, served, watch }: Kind, namespace = ""): readonly WatchedKind[] {
+  if (served === undefined || watch === undefined) return [];
+  const { names, pageSize, metadataOnly, keep: transform } = watch;
+  const { version, groups } = served;
+  if (typeof types === "function" || version === "*") return [];
+  const plural = groups[0]?.plurals[0] ?? "";
+  return types.flatMap((type) => {
+    const [kind = "", ...rest] = type.split(".");
+    const watched = {
+      pageSize, ...(metadataOnly && { metadataOnly }), group: rest.join("."), version, kind, plural, transform,
+    };
+    if (names !== undefined) return names.map((name) => ({ ...watched, object: { namespace, name } }));
+    return [namespace === "" ? watched : { ...watched, namespace }];
   });
 }
 

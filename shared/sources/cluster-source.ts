@@ -1,11 +1,5 @@
-import { INVENTORY_KINDS } from "../kinds.ts";
+import { INVENTORY_KINDS, KINDS } from "../kinds.ts";
 import { type StoreKey } from "../core/store.ts";
-import { CARM_MAPS, OTHER_CARM_MAPS } from "../carm/map-store.ts";
-import { IDENTITY_ACCOUNTS_STORE } from "../capa/identity-accounts.ts";
-import { SECRETS } from "../capa/secrets.ts";
-import { IDENTITIES } from "../capa/identities.ts";
-import { REFERRERS } from "../capa/referrers.ts";
-import { RESOURCES } from "../ack/resources.ts";
 import { type SteadyClock, systemClock } from "../core/clock.ts";
 import type { KubernetesAPI } from "../api/api.ts";
 import { Outage } from "../api/outage.ts";
@@ -17,7 +11,7 @@ import type { JsonObject } from "../formats/json.ts";
 import { apiVersionOf, objectReference } from "../formats/object-meta.ts";
 import { countOf } from "../formats/text.ts";
 import { Inventory } from "../core/inventory.ts";
-import { fixedKinds } from "./cluster-kinds.ts";
+import { fixedKinds, fixedKindsOf } from "./cluster-kinds.ts";
 import { type Fault, Informer, type InformerOptions, ResourceInformers } from "./informers.ts";
 import { type InventorySource, Listeners, type Proof, type SourceStatus } from "./source.ts";
 
@@ -96,14 +90,14 @@ export class ClusterSource implements InventorySource {
   constructor(options: ClusterSourceOptions) {
     const { runtime, api, clock = systemClock, random = Math.random, resources, onObject } = options;
     const isForGrants = resources === undefined;
-    const optional = optionalStores(options);
+    const parts = loadedParts(options);
+    const optional = optionalStores(parts);
     const excluded = optional.filter(({ isLoaded }) => !isLoaded).map(({ store }) => store);
     this.inventory = new Inventory({ runtime, origin: "cluster", excluded, isForGrants }, INVENTORY_KINDS);
     // No observer receives Secrets, because the annotations of their metadata can contain values.
     const observe = (kind: WatchedKind): WatchedKind => (
       onObject === undefined || kind.metadataOnly === true ? kind : withObserver(kind, onObject)
     );
-    const parts = partsOf(options);
     this.#outage = new Outage({ api, clock, random });
     const { inventory } = this;
     const common = { api, clock, random, inventory, outage: this.#outage, onChange: () => this.#onChange() };
@@ -192,33 +186,45 @@ export class ClusterSource implements InventorySource {
   }
 }
 
+/** What a source loads of a part of the cluster that only some sources load. */
+interface LoadedPart {
+  /** The namespace of the objects. Default: all namespaces. */
+  readonly namespace?: string | undefined;
+  /** Default: false, because a missing right must not prevent the checks of all other objects. */
+  readonly isRequired?: boolean | undefined;
+  /** Whether also the objects of the other namespaces are loaded, into a store of their own. Default: false. */
+  readonly inAllNamespaces?: boolean | undefined;
+}
+
+function loadedParts(options: ClusterSourceOptions): ReadonlyMap<ClusterPart, LoadedPart> {
+  const { resources, identities, fieldExports, carmMaps, identitySecretNamespace: namespace = null } = options;
+  const parts: readonly (readonly [ClusterPart, LoadedPart | null])[] = [
+    ["resources", resources === undefined ? null : {}], ["identities", identities === true ? {} : null],
+    ["fieldExports", fieldExports === true ? {} : null], ["carmMaps", carmMaps ?? null],
+    ["secrets", namespace === null ? null : { namespace }],
+    ["identityAccounts", namespace === null ? null : { namespace }],
+  ];
+  return new Map(parts.flatMap(([part, loaded]) => (loaded === null ? [] : [[part, loaded] as const])));
+}
+
 /** A store that only some sources load, and its kinds whose versions no definition states. */
 interface OptionalStore {
   readonly store: StoreKey;
   readonly isLoaded: boolean;
-  readonly kinds?: readonly WatchedKind[];
-  /** Default: false, because a missing right must not prevent the checks of all other objects. */
-  readonly isRequired?: boolean;
+  readonly kinds: readonly WatchedKind[];
+  readonly isRequired: boolean;
 }
 
-function optionalStores(options: ClusterSourceOptions): readonly OptionalStore[] {
-  const { resources, identities = false, carmMaps, identitySecretNamespace: ofSecrets = null } = options;
-  const { namespace = "", isRequired = false, inAllNamespaces = false } = carmMaps ?? {};
-  const hasResources = resources !== undefined;
-  return [
-    { store: RESOURCES, isLoaded: hasResources },
-    { store: REFERRERS, isLoaded: hasResources },
-    { store: IDENTITIES, isLoaded: hasResources || identities },
-    { store: SECRETS, isLoaded: ofSecrets !== null, kinds: fixedKinds("secrets", ofSecrets ?? "") },
-    {
-      store: IDENTITY_ACCOUNTS_STORE, isLoaded: ofSecrets !== null,
-      kinds: fixedKinds("identityAccounts", ofSecrets ?? ""),
-    },
-    {
-      store: CARM_MAPS, isLoaded: carmMaps !== undefined, isRequired, kinds: fixedKinds("carmMaps", namespace),
-    },
-    { store: OTHER_CARM_MAPS, isLoaded: inAllNamespaces, kinds: fixedKinds("carmMaps") },
-  ];
+function optionalStores(loaded: ReadonlyMap<ClusterPart, LoadedPart>): readonly OptionalStore[] {
+  return KINDS.flatMap((kind): OptionalStore[] => {
+    const { store, watch: { parts, storeOfOthers } = {} } = kind;
+    if (store === undefined || parts === undefined) return [];
+    const part = parts.map((one) => loaded.get(one)).find((one) => one !== undefined);
+    const { namespace = "", isRequired = false, inAllNamespaces = false } = part ?? {};
+    const own = { store, isLoaded: part !== undefined, isRequired, kinds: fixedKindsOf(kind, namespace) };
+    if (storeOfOthers === undefined) return [own];
+    return [own, { store: storeOfOthers, isLoaded: inAllNamespaces, isRequired: false, kinds: fixedKindsOf(kind) }];
+  });
 }
 
 type Watched = Pick<InformerOptions, "kind" | "store" | "isRequired">;
@@ -226,19 +232,10 @@ type Watched = Pick<InformerOptions, "kind" | "store" | "isRequired">;
 function watchedKinds(optional: readonly OptionalStore[]): Watched[] {
   return [
     ...fixedKinds(null).map((kind) => ({ kind, store: null, isRequired: true })),
-    ...optional.filter(({ isLoaded }) => isLoaded).flatMap(({ store, kinds = [], isRequired = false }) => (
+    ...optional.filter(({ isLoaded }) => isLoaded).flatMap(({ store, kinds, isRequired }) => (
       kinds.map((kind) => ({ kind, store, isRequired }))
     )),
   ];
-}
-
-/** Returns the parts of the cluster whose kinds are watched when a definition installs them. */
-function partsOf({ resources, identities, fieldExports }: ClusterSourceOptions): ReadonlySet<ClusterPart> {
-  return new Set([
-    ...(resources === undefined ? [] : ["resources" as const]),
-    ...(identities === true ? ["identities" as const] : []),
-    ...(fieldExports === true ? ["fieldExports" as const] : []),
-  ]);
 }
 
 /**

@@ -1,5 +1,5 @@
+import type { SidecarSession } from "../core/session.ts";
 import type { PROGRAMS } from "../core/trust-settings.ts";
-import type { SidecarSession } from "../controllers/sidecar-session.ts";
 import { type Caller, isInIAM, type SessionCaller, type Tags } from "./assume-role-call.ts";
 import { type Credentials, POD_IDENTITY_KEYS } from "./added-tags.ts";
 import type { IAMData } from "./iam-data.ts";

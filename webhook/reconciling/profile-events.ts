@@ -1,11 +1,11 @@
-import { podProblem } from "../../shared/injection/pod-profile.ts";
-import type { Problem } from "../../shared/diagnosis/problem.ts";
+import type { Problem } from "../../shared/core/problem.ts";
+import { podProblem } from "../../shared/controllers/pod-profile.ts";
 import { repeat, type SteadyClock } from "../../shared/core/clock.ts";
 import type { KubernetesAPI } from "../../shared/api/api.ts";
 import type { DecisionSettings } from "../../shared/core/context.ts";
 import { errorMessage } from "../../shared/formats/errors.ts";
 import type { Logger } from "../../shared/server/logger.ts";
-import { listSidecarPods } from "../../shared/sources/sidecar-pods.ts";
+import { listSidecarPods } from "../sidecar-pods.ts";
 
 interface SidecarPodsOptions {
   readonly api: KubernetesAPI;

@@ -1,6 +1,6 @@
+import type { Problem } from "../../shared/core/problem.ts";
 import { SECRETS } from "../../shared/capa/secrets.ts";
 import { SELECTORS } from "../../shared/ack/selectors.ts";
-import type { Problem } from "../../shared/diagnosis/problem.ts";
 import { clusterProblems, resourceProblems, staleProblem } from "../../shared/diagnosis/problems.ts";
 import { repeat, type SteadyClock } from "../../shared/core/clock.ts";
 import type { ClusterPorts } from "../../shared/api/api.ts";

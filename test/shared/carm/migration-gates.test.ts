@@ -1,7 +1,7 @@
 import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { readControllers } from "../../../shared/controllers/controller-deployment.ts";
-import { decideGates, uncoveredControllers } from "../../../shared/carm/migration-gates.ts";
+import { decideGates, uncoveredControllers } from "../../../shared/diagnosis/migration-gates.ts";
 import { controllerDeployment, gatedDeployment } from "../../fixtures/controllers.ts";
 import { testRows } from "../rows.ts";
 

@@ -1,6 +1,7 @@
+import type { SidecarSession } from "../../../shared/core/session.ts";
 import { test } from "tap";
 import { decodePod, podTemplateOf } from "../../../shared/core/pod.ts";
-import { type SidecarSession, sidecarSessionOf } from "../../../shared/controllers/sidecar-session.ts";
+import { sidecarSessionOf } from "../../../shared/controllers/sidecar-session.ts";
 import { controllerDeployment } from "../../fixtures/controllers.ts";
 
 /** Reads the sidecar of a Deployment, with these arguments and fields of its container. */

@@ -1,3 +1,4 @@
+import type { Problem } from "../../../shared/core/problem.ts";
 import { SECRETS } from "../../../shared/capa/secrets.ts";
 import { test } from "tap";
 import type { Inventory } from "../../../shared/core/inventory.ts";
@@ -7,7 +8,6 @@ import { drain } from "../../../shared/formats/paced.ts";
 import {
   clusterProblems, resourceFindings, resourceProblems, staleProblem,
 } from "../../../shared/diagnosis/problems.ts";
-import type { Problem } from "../../../shared/diagnosis/problem.ts";
 import { resolve } from "../../../shared/core/resolve.ts";
 import { type ResourceScope, scanResources } from "../../../shared/diagnosis/stale-resources.ts";
 import { clusterObject, controllerIdentity, roleIdentity, staticIdentity } from "../capa-objects.ts";

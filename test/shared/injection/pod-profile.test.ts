@@ -1,6 +1,6 @@
 import { runChecks } from "../../../shared/judges.ts";
 import { test } from "tap";
-import { podProblem } from "../../../shared/injection/pod-profile.ts";
+import { podProblem } from "../../../shared/controllers/pod-profile.ts";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
 import { formatFieldPath, type JsonObject } from "../../../shared/formats/json.ts";
 import { SETTINGS_BY_DEFAULT } from "../objects.ts";

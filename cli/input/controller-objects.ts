@@ -1,9 +1,9 @@
-import { systemClock } from "../core/clock.ts";
-import type { KubernetesAPI } from "../api/api.ts";
-import { listPages } from "../api/list-watch.ts";
-import type { WatchedKind } from "../api/watched-kind.ts";
-import type { JsonObject } from "../formats/json.ts";
-import { looksLikeController } from "../controllers/controller-deployment.ts";
+import { systemClock } from "../../shared/core/clock.ts";
+import type { KubernetesAPI } from "../../shared/api/api.ts";
+import { listPages } from "../../shared/api/list-watch.ts";
+import type { WatchedKind } from "../../shared/api/watched-kind.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
+import { looksLikeController } from "../../shared/controllers/controller-deployment.ts";
 
 const TYPE = { apiVersion: "apps/v1", kind: "Deployment" };
 

@@ -1,6 +1,6 @@
 import { type Test, test } from "tap";
-import { readSidecars } from "../../../shared/sources/sidecar-pods.ts";
-import { FakeCluster } from "../api/fake-cluster.ts";
+import { readSidecars } from "../../webhook/sidecar-pods.ts";
+import { FakeCluster } from "../shared/api/fake-cluster.ts";
 
 const ALL = "/api/v1/pods";
 const OWN = "/api/v1/namespaces/ack-system/pods";

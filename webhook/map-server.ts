@@ -1,8 +1,8 @@
-import type { Inventory } from "../core/inventory.ts";
-import { type Assets, type PageData, pageHTML } from "../diagnosis/role-map/page-html.ts";
-import type { RoleMap } from "../diagnosis/role-map/role-map.ts";
-import type { InventorySource } from "../sources/source.ts";
-import { type PageServer, type PageServerOptions, startPageServer } from "./page-server.ts";
+import type { Inventory } from "../shared/core/inventory.ts";
+import { type Assets, type PageData, pageHTML } from "../shared/diagnosis/role-map/page-html.ts";
+import type { RoleMap } from "../shared/diagnosis/role-map/role-map.ts";
+import type { InventorySource } from "../shared/sources/source.ts";
+import { type PageServer, type PageServerOptions, startPageServer } from "../shared/server/page-server.ts";
 
 type Source = Pick<InventorySource, "inventory" | "status" | "onChange">;
 

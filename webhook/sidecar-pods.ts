@@ -1,13 +1,13 @@
-import { type SteadyClock, systemClock } from "../core/clock.ts";
-import type { KubernetesAPI } from "../api/api.ts";
-import { listPages } from "../api/list-watch.ts";
-import type { WatchedKind } from "../api/watched-kind.ts";
-import { type Closures, closuresIn, missingFlags, tightest } from "../core/closures.ts";
-import { WEBHOOK } from "../core/installation.ts";
-import type { JsonObject } from "../formats/json.ts";
-import { objectReference } from "../formats/object-meta.ts";
-import { sidecarOf } from "../injection/injected-sidecar.ts";
-import { decodePod } from "../core/pod.ts";
+import { type SteadyClock, systemClock } from "../shared/core/clock.ts";
+import type { KubernetesAPI } from "../shared/api/api.ts";
+import { listPages } from "../shared/api/list-watch.ts";
+import type { WatchedKind } from "../shared/api/watched-kind.ts";
+import { type Closures, closuresIn, missingFlags, tightest } from "../shared/core/closures.ts";
+import { WEBHOOK } from "../shared/core/installation.ts";
+import type { JsonObject } from "../shared/formats/json.ts";
+import { objectReference } from "../shared/formats/object-meta.ts";
+import { sidecarOf } from "../shared/injection/injected-sidecar.ts";
+import { decodePod } from "../shared/core/pod.ts";
 
 const PODS: WatchedKind = {
   group: "", version: "v1", kind: "Pod", plural: "pods", pageSize: 500,

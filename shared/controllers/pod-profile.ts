@@ -1,3 +1,4 @@
+import type { Problem } from "../core/problem.ts";
 import { missingFlags } from "../core/closures.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import { OBJECT_NAME } from "../core/setting-definition.ts";
@@ -5,11 +6,10 @@ import { SETTINGS } from "../core/settings.ts";
 import { field, type JsonObject, stringAt } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { listOf } from "../formats/text.ts";
-import { sidecarOf } from "./injected-sidecar.ts";
+import { sidecarOf } from "../injection/injected-sidecar.ts";
 import { decodePod, isPod, objectsAt, podTemplateOf, textAt } from "../core/pod.ts";
-import { sidecarClosures } from "../controllers/sidecar-closures.ts";
+import { sidecarClosures } from "./sidecar-closures.ts";
 import { type Fault, findingSentences, type QuickCheck } from "../core/check.ts";
-import type { Problem } from "../diagnosis/problem.ts";
 
 /** A Pod that runs, or a workload that creates Pods. */
 interface StoredPod {

@@ -1,8 +1,8 @@
 import { type Test, test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { listControllerObjects } from "../../../shared/sources/controller-objects.ts";
+import { listControllerObjects } from "../../../cli/input/controller-objects.ts";
 import { controllerDeployment } from "../../fixtures/controllers.ts";
-import { FakeCluster } from "../api/fake-cluster.ts";
+import { FakeCluster } from "../../shared/api/fake-cluster.ts";
 
 const ALL = "/apis/apps/v1/deployments";
 const ACCOUNTS = "/api/v1/namespaces/ack-system/serviceaccounts";
