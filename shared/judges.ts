@@ -22,6 +22,7 @@ import type { Extra, Judge, ReviewedID } from "./core/judge.ts";
 import type { Kind } from "./core/kind.ts";
 import { isCheckEnabled } from "./core/plan.ts";
 import { ALWAYS_DENYING, OTHER_CHECKS } from "./core/profiles.ts";
+import { NEEDS } from "./core/requirements.ts";
 import { type CheckResult, runBoundChecks } from "./core/run.ts";
 import { WAIVER_01 } from "./core/waiver.ts";
 import type { Inventory } from "./core/inventory.ts";
@@ -92,7 +93,7 @@ export function checkFault(value: string): string | null {
 /** Returns whether any check that needs access reviews is enabled: each of them is a request to the API server. */
 export function needsAccessReviews(settings: Pick<DecisionSettings, "checkSeverities">): boolean {
   return CATALOGUE.some((check) => (
-    check.requires?.includes("access reviews") === true && isCheckEnabled(check, settings)
+    check.requires?.includes(NEEDS.accessReviews) === true && isCheckEnabled(check, settings)
   ));
 }
 

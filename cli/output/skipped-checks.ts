@@ -1,11 +1,10 @@
-import type { Requirement } from "../../shared/core/check.ts";
 import type { CheckResult } from "../../shared/core/run.ts";
 import type { Paint } from "./terminal.ts";
 
 const OF_WEBHOOK = "only the webhook judges it";
 
-/** For each requirement, what is not judged without it, and how to have it judged. */
-const WORDS: Readonly<Record<Requirement, readonly [what: string, how: string]>> = {
+/** By the name of each requirement, what is not judged without it, and how to have it judged. */
+const WORDS: ReadonlyMap<string, readonly [what: string, how: string]> = new Map(Object.entries({
   "namespaces": ["effects on namespaces", "add the Namespaces"],
   "--complete or --cluster": ["what is missing", "pass --complete if nothing is missing, or --cluster"],
   "kinds": ["kinds and versions", "add the CustomResourceDefinitions"],
@@ -29,15 +28,13 @@ const WORDS: Readonly<Record<Requirement, readonly [what: string, how: string]>>
   "--allowed-endpoint-hosts": ["hosts of endpoints", "pass --allowed-endpoint-hosts"],
   "--controller-users": ["who the controllers are", "pass --controller-users"],
   "--tenant-labels": ["labels of tenants", "pass --tenant-labels"],
-};
-
-const BY_TEXT: ReadonlyMap<string, readonly [what: string, how: string]> = new Map(Object.entries(WORDS));
+}));
 
 /** Returns lines that state what the skipped checks did not judge and how to have it judged. */
 export function skippedLines(skipped: CheckResult["skipped"], paint: Paint): string[] {
   const groups = [...Map.groupBy(skipped, ({ needs }) => needs)];
   return groups.map(([needs, checks]) => {
-    const words = needs.split(", ").flatMap((need) => [BY_TEXT.get(need)].filter((known) => known !== undefined));
+    const words = needs.split(", ").flatMap((need) => [WORDS.get(need)].filter((known) => known !== undefined));
     const [[what] = [`a part that needs ${needs}`]] = words;
     const hows = words.map(([, how]) => how);
     // A part that the command cannot judge makes the others useless.

@@ -4,6 +4,7 @@ import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 import { quote } from "../formats/text.ts";
 import { createdResource, pathInAdopted, roleNamespaceOf } from "./adopted-resource.ts";
 import { type CheckInput, type Fault, hasOldObject, operationOf, type QuickCheck } from "../core/check.ts";
+import { NEEDS } from "../core/requirements.ts";
 
 export const ACK_41: QuickCheck<JsonObject> = {
   id: "ACK-41",
@@ -15,7 +16,7 @@ export const ACK_41: QuickCheck<JsonObject> = {
   fix: "create the AdoptedResource in the namespace of the resource",
   example: "spec: {kubernetes: {group: s3.services.k8s.aws, kind: Bucket, metadata: {namespace: team-b}}} "
     + "# of an AdoptedResource in namespace team-a",
-  requires: ["metadata.namespace"],
+  requires: [NEEDS.ownNamespace],
   section: "crossNamespace",
   *find(object): Iterable<Fault> {
     const own = namespaceOrDefault(objectReference(object).namespace);

@@ -14,6 +14,7 @@ import { accountOfResource, RESOURCES_BETWEEN_PAUSES } from "./change-set.ts";
 import { type Selection, selectionFor } from "./selection.ts";
 import type { Check, CheckContext, Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
 import { resourceInAccount, SCAN_LIMIT } from "../core/fault-texts.ts";
+import { ACK_NEEDS } from "./requirements.ts";
 
 /**
  * The deletion of a CustomResourceDefinition. The API server then also deletes every object of the kind, and calls no
@@ -35,7 +36,7 @@ export const IRS_34: ScanningCheck<KindDeletion> = {
     + "own role for every resource that an IAMRoleSelector selected.",
   fix: "first delete each IAMRoleSelector; the webhook denies this deletion if a resource depends on the selector",
   example: "kubectl delete crd iamroleselectors.services.k8s.aws # while an IAMRoleSelector selects Bucket team-a/b1",
-  requires: ["resources"],
+  requires: [ACK_NEEDS.resources],
   on: ["DELETE"],
   ofChange: true,
   *scan({ group, kind, inventory, settings }: KindDeletion): Paced<readonly Fault[]> {
@@ -65,7 +66,7 @@ export const ACK_34: ScanningCheck<KindDeletion> = {
   fix: "delete the resources first. To keep them in AWS, annotate each with services.k8s.aws/deletion-policy: retain, "
     + "and ask a waiver user to allow the deletion",
   example: "kubectl delete crd buckets.s3.services.k8s.aws # while Bucket team-a/b1 exists",
-  requires: ["resources"],
+  requires: [ACK_NEEDS.resources],
   on: ["DELETE"],
   ofChange: true,
   *scan({ group, kind, inventory }: KindDeletion): Paced<readonly Fault[]> {

@@ -6,6 +6,7 @@ import { crossingsOf } from "./crossings.ts";
 import type { Check, Fault, QuickCheck } from "../core/check.ts";
 import { ownerOfNamespace, type ProtectionSettings } from "../core/protected-namespaces.ts";
 import { FOR_NOW, namespacePath } from "./resource-crossings.ts";
+import { NEEDS } from "../core/requirements.ts";
 
 /** A FieldExport after its change. */
 export interface FieldExportWrite {
@@ -54,7 +55,7 @@ export const FE_03: QuickCheck<FieldExportWrite> = {
     + "(aws-controllers-k8s/community#3031). Until then, its author needs no right to the ConfigMap or Secret.",
   fix: `export into the FieldExport's namespace, and copy that; ${FOR_NOW}`,
   example: "spec: {to: {kind: secret, namespace: team-b, name: endpoints}} # of a FieldExport in namespace team-a",
-  requires: ["metadata.namespace"],
+  requires: [NEEDS.ownNamespace],
   section: "crossNamespace",
   *find({ object }): Iterable<Fault> {
     const own = namespaceOrDefault(objectReference(object).namespace);

@@ -1,8 +1,9 @@
 import type { FieldPath, JsonObject } from "../formats/json.ts";
 import {
-  decodeSelector, type DecodedSelector, type JudgedSelector, type SelectorContext, type SelectorFault, withFaults,
+  decodeSelector, type DecodedSelector, type JudgedSelector, type SelectorCheck, type SelectorContext,
+  type SelectorFault, withFaults,
 } from "./selector.ts";
-import { type CheckEntry, type Fault, findFaults, type SelectorCheck } from "../core/check.ts";
+import { type CheckEntry, type Fault, findFaults } from "../core/check.ts";
 import { IRS_15, IRS_48 } from "./selector-breadth.ts";
 import { IRS_08, IRS_09, IRS_11, IRS_35 } from "./selector-matches.ts";
 import { IRS_01, IRS_02, IRS_03 } from "./selector-role.ts";

@@ -7,6 +7,7 @@ import { closest, compareText, countOf, listOf, MAX_NAMES, quote } from "../form
 import type { Fault, QuickCheck } from "../core/check.ts";
 import { NAMESPACE_DELETION, type NamespaceChange } from "../core/namespace-change.ts";
 import { DELETION_POLICY } from "../core/value-types.ts";
+import { ACK_NEEDS } from "./requirements.ts";
 
 /** Matches the annotation key for the deletion policy of a service, such as `s3.services.k8s.aws/deletion-policy`. */
 const SERVICE_POLICY = /^(.+)\.services\.k8s\.aws\/deletion-policy$/;
@@ -49,7 +50,7 @@ function* serviceFaults(path: FieldPath, service: string, installed: ReadonlySet
 
 export const NS_13: QuickCheck<NamespaceChange> = {
   ...NAMESPACE_DELETION,
-  requires: ["resources"],
+  requires: [ACK_NEEDS.resources],
   *find({ inventory, name }): Iterable<Fault> {
     const resources = inventory.of(RESOURCES).inNamespace(name);
     if (resources.size === 0) return;

@@ -15,6 +15,8 @@ import { AffectedResources, type Effect } from "../core/fault-texts.ts";
 import type { NamespaceChange, NamespaceState } from "../core/namespace-change.ts";
 import { CHOICE_PATH, type RoleCause, roleCause } from "./role-inputs.ts";
 import { usedSelector, useEverywhereFix, useFix, useRule } from "../core/use-rights.ts";
+import { NEEDS } from "../core/requirements.ts";
+import { ACK_NEEDS } from "./requirements.ts";
 
 const LABELS = ["metadata", "labels"] as const;
 
@@ -30,7 +32,7 @@ export const NS_01: ScanningCheck<NamespaceChange> = {
   fix: "keep the labels that the selectors of these resources match, "
     + "or first change the selectors so that each resource stays in its account",
   example: "metadata: {labels: {env: dev}} # was prod, which an IAMRoleSelector for another account matches",
-  requires: ["resources"],
+  requires: [ACK_NEEDS.resources],
   on: ["UPDATE"],
   ofChange: true,
   *scan({ inventory, name, settings, stored, state }) {
@@ -140,7 +142,7 @@ export const NS_02: QuickCheck<NamespaceChange> = {
     + "and a ClusterRoleBinding",
   example: "kubectl label namespace sandbox env=prod "
     + "# by a user without the verb use on the IAMRoleSelector that matches env: prod",
-  requires: ["access reviews"],
+  requires: [NEEDS.accessReviews],
   ofChange: true,
   *find(change): Iterable<Fault> {
     for (const [selector, { how, path }] of change.settings.mode === "carm" ? [] : gainedSelectors(change)) {

@@ -15,6 +15,8 @@ import { annotationOf, type NamespaceChange, type NamespaceState } from "../core
 import { mayWaive } from "../core/waiver.ts";
 import { checkOf } from "../core/field-rule.ts";
 import { ENDPOINT_URL, FILLED, hostOfURL, REGION_NAME } from "../core/value-types.ts";
+import { NEEDS } from "../core/requirements.ts";
+import { ACK_NEEDS } from "./requirements.ts";
 
 export const NS_17: QuickCheck<NamespaceChange> = {
   id: "NS-17",
@@ -26,7 +28,7 @@ export const NS_17: QuickCheck<NamespaceChange> = {
   fix: `set ${SELECTOR_REQUIRED_ANNOTATION} to "true", or ask a user in --waiver-users or in a group in `
     + "--waiver-groups to change it",
   example: `kubectl annotate namespace team-a ${SELECTOR_REQUIRED_ANNOTATION}- # by a user who is not a waiver user`,
-  requires: ["the requester"],
+  requires: [NEEDS.requester],
   ofChange: true, // the webhook does not know who wrote the stored object
   *find({ requester, settings, state, stored }): Iterable<Fault> {
     if (requester === null || mayWaive(requester, settings)) return;
@@ -90,7 +92,7 @@ export const NS_07B: QuickCheck<NamespaceChange> = {
   fix: "keep the default region, or first set services.k8s.aws/region of these resources to their current region",
   example: "metadata: {annotations: {services.k8s.aws/default-region: eu-west-1}} "
     + "# was us-east-1, where a Bucket exists",
-  requires: ["resources"],
+  requires: [ACK_NEEDS.resources],
   on: ["UPDATE"],
   ofChange: true,
   *find({ inventory, name, settings, stored, state }): Iterable<Fault> {
@@ -138,7 +140,7 @@ export const NS_08 = checkOf<NamespaceChange>({
 
 export const NS_08_HOSTS: QuickCheck<NamespaceChange> = {
   ...NS_08,
-  requires: ["--allowed-endpoint-hosts"],
+  requires: [NEEDS.allowedEndpointHosts],
   fix: "use a host that --allowed-endpoint-hosts lists, or add the host to that flag",
   *find({ state, settings: { allowedEndpointHosts } }): Iterable<Fault> {
     const url = annotationOf(state, ENDPOINT_URL_ANNOTATION);

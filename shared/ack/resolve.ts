@@ -11,6 +11,7 @@ import { compareText } from "../formats/text.ts";
 import {
   type Choice, choiceOf, conflictSentence, refusalMessage, selectingSelectors, selectionOf,
 } from "./selection.ts";
+import { SELECTORS } from "./selectors.ts";
 
 /** The IAMRoleSelectors, which give ACK resources their roles. */
 export const SELECTOR_ROLES: RoleSource<ResourceQuery> = {
@@ -18,6 +19,10 @@ export const SELECTOR_ROLES: RoleSource<ResourceQuery> = {
   resolve: (inventory, query, settings) => resolveResource(inventory, query, settings, (region) => (
     resolveBySelectors(inventory, query, settings, region)
   )),
+  knownIn: (inventory) => {
+    const { size, malformed, readsNamespaceLabels } = inventory.of(SELECTORS);
+    return { hasRoles: size + malformed.size > 0, readsNamespace: readsNamespaceLabels };
+  },
   targets: selectorTargets,
 };
 

@@ -13,8 +13,9 @@ import { closest, printable, quote } from "../formats/text.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import { checkOf } from "../core/field-rule.ts";
-import { RESOLUTION, type ResourceChange } from "./resource-change.ts";
+import type { ResourceChange } from "./resource-change.ts";
 import { DELETION_POLICY, REGION_NAME, TRUE_OR_FALSE } from "../core/value-types.ts";
+import { RESOLUTION } from "./requirements.ts";
 
 export const ACK_10 = checkOf<ResourceChange>({
   id: "ACK-10",

@@ -6,7 +6,7 @@ import type { AccessByName } from "../core/context.ts";
 import type { ErrorCode } from "../formats/errors.ts";
 import { field, type JsonObject } from "../formats/json.ts";
 import { type Crossing, crossingsOf } from "./crossings.ts";
-import type { CheckContext, CheckInput, Requirement } from "../core/check.ts";
+import type { CheckContext, CheckInput } from "../core/check.ts";
 
 /** A resource, and its role according to the current inventory. */
 export interface ResolvedResource {
@@ -23,14 +23,6 @@ export interface ResourceChange extends CheckContext, ResolvedResource {
   readonly stored: ResolvedResource | null;
   readonly access: AccessByName | null;
 }
-
-/** The requirements of a check that needs the role of the resource. */
-export const RESOLUTION: readonly Requirement[] = ["selectors and namespaces"];
-
-/** The requirements of a check that also needs the account of the controller's own role. */
-export const RESOLUTION_AND_CONTROLLER_ACCOUNT: readonly Requirement[] = [
-  ...RESOLUTION, "--controller-account or --controller-role",
-];
 
 /**
  * Returns the change that the resource checks examine. Resolves the role of the new resource and of the old resource

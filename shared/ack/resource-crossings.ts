@@ -10,6 +10,7 @@ import type { Fault, QuickCheck } from "../core/check.ts";
 import { ownerOfNamespace } from "../core/protected-namespaces.ts";
 import { resourceInAccount } from "../core/fault-texts.ts";
 import type { ResourceChange } from "./resource-change.ts";
+import { NEEDS } from "../core/requirements.ts";
 
 /** The end of the fix of each check of crossings. */
 export const FOR_NOW = "ACK allows it with --enable-cross-namespace=true";
@@ -32,7 +33,7 @@ export const ACK_37: QuickCheck<ResourceChange> = {
     + "write a resource gets the ARN or ID of each resource of the cluster, whose account may be another team's.",
   fix: `move one of the resources, or set its ARN or ID; ${FOR_NOW}`,
   example: "spec: {roleRef: {from: {namespace: team-b, name: reader}}} # of a Function in namespace team-a",
-  requires: ["metadata.namespace"],
+  requires: [NEEDS.ownNamespace],
   section: "crossNamespace",
   when: hasCrossings,
   *find(change): Iterable<Fault> {
@@ -86,7 +87,7 @@ export const ACK_38: QuickCheck<ResourceChange> = {
     + "then no longer reconcile the resource (aws-controllers-k8s/community#3031). They still write such Secrets.",
   fix: READS_FIX,
   example: "spec: {masterUserPassword: {namespace: team-b, name: db, key: password}} # of a DBInstance in team-a",
-  requires: ["metadata.namespace"],
+  requires: [NEEDS.ownNamespace],
   section: "crossNamespace",
   when: hasCrossings,
   *find({ crossings, resource }): Iterable<Fault> {
@@ -108,7 +109,7 @@ export const ACK_39: QuickCheck<ResourceChange> = {
     + "Secrets with its own rights, so the author of a resource could copy such a Secret to AWS, or replace it.",
   fix: "name a Secret in the namespace of the resource",
   example: "spec: {secretString: {namespace: capa-system, name: creds, key: SecretAccessKey}}",
-  requires: ["metadata.namespace"],
+  requires: [NEEDS.ownNamespace],
   when: hasCrossings,
   *find({ crossings, settings }): Iterable<Fault> {
     for (const crossing of crossings()) {

@@ -1,17 +1,17 @@
 import { accountDrift, type Outcome, regionDrift } from "../core/resolution.ts";
 import { desiredRegion } from "../core/resolve.ts";
-import { DELETION_POLICY_ANNOTATION, REGION_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
+import {
+  DELETION_POLICY_ANNOTATION, IGNORED_NAMESPACES, REGION_ANNOTATION, USE_SELECTOR_ANNOTATION,
+} from "../core/annotation-keys.ts";
 import { annotationPath, field, type JsonObject, stringAt } from "../formats/json.ts";
 import { listOf, quote } from "../formats/text.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
-import {
-  refusedFix, RESOLUTION, RESOLUTION_AND_CONTROLLER_ACCOUNT, resolutionClause, type ResourceChange,
-} from "./resource-change.ts";
+import { refusedFix, resolutionClause, type ResourceChange } from "./resource-change.ts";
 import { CHOICE_PATH, choiceFor } from "./role-inputs.ts";
-import { carmAnnotations } from "../carm/carm-maps.ts";
 import type { Inventory } from "../core/inventory.ts";
 import type { ResourceQuery } from "../core/ack-resource.ts";
 import { DELETION_POLICY_DELETE } from "../core/value-types.ts";
+import { RESOLUTION, RESOLUTION_AND_CONTROLLER_ACCOUNT } from "./requirements.ts";
 
 const METADATA = ["metadata"] as const;
 const LABELS = ["metadata", "labels"] as const;
@@ -181,9 +181,10 @@ export const ACK_40: QuickCheck<ResourceChange> = {
  * flag. Source: aws-controllers-k8s/runtime pkg/runtime/reconciler.go, getDeletionPolicy.
  */
 export function deletionPolicyOf(inventory: Inventory, { group, namespace, annotations }: ResourceQuery): string {
-  return annotations.get(DELETION_POLICY_ANNOTATION)
-    ?? carmAnnotations(namespace, inventory.namespaces.annotationsOf(namespace)).get(`${group}/deletion-policy`)
-    ?? DELETION_POLICY_DELETE;
+  const ofNamespace = IGNORED_NAMESPACES.has(namespace)
+    ? undefined
+    : inventory.namespaces.annotationsOf(namespace).get(`${group}/deletion-policy`);
+  return annotations.get(DELETION_POLICY_ANNOTATION) ?? ofNamespace ?? DELETION_POLICY_DELETE;
 }
 
 export const ACK_30: QuickCheck<ResourceChange> = {

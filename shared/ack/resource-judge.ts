@@ -7,7 +7,7 @@ import { bindChecks, bindIn, type BoundChecks } from "../core/bind.ts";
 import { IRS_10_OF_OBJECTS } from "../core/unknown-namespace.ts";
 import { storedResource } from "./stored-objects.ts";
 import { pathInAdopted } from "./adopted-resource.ts";
-import { RESOLUTION, resourceChange, type ResourceChange } from "./resource-change.ts";
+import { resourceChange, type ResourceChange } from "./resource-change.ts";
 import { IRS_04_OF_RESOURCES } from "./selector-account.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import { ofChange, within } from "../core/binding.ts";
@@ -20,6 +20,7 @@ import { ACK_03, ACK_05, ACK_05B, ACK_06, ACK_09 } from "./resource-selection.ts
 import { ACK_07, ACK_08, ACK_10B, ACK_30, ACK_31, ACK_32, ACK_40 } from "./resource-drift.ts";
 import { isSameContent } from "../core/exemptions.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
+import { RESOLUTION } from "./requirements.ts";
 /** ACK-02 for ACK resources. */
 export const ACK_02 = recordedResolutionCheck<ResourceChange>(RESOLUTION, ({ resource, stored }) => (
   { annotations: resource.annotations, stored: stored?.resource.annotations }

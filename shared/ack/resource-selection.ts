@@ -9,15 +9,15 @@ import {
   conflictSentence, DEFAULT_ROLE, describeRole, selectingSelectors, usedSelectors,
 } from "./selection.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
-import {
-  refusedFix, RESOLUTION, resolutionClause, type ResolvedResource, type ResourceChange,
-} from "./resource-change.ts";
+import { refusedFix, resolutionClause, type ResolvedResource, type ResourceChange } from "./resource-change.ts";
 import { choiceFor, type RoleCause, roleCause } from "./role-inputs.ts";
 import { usedSelector, useFix, useRule } from "../core/use-rights.ts";
 import type { AccessByName } from "../core/context.ts";
 import { readsResourceLabels } from "../core/effective-selector.ts";
 import { isPinned } from "../core/ack-resource.ts";
 import { listOf, quote } from "../formats/text.ts";
+import { NEEDS } from "../core/requirements.ts";
+import { RESOLUTION } from "./requirements.ts";
 
 const METADATA = ["metadata"] as const;
 const CHOOSE_ACCOUNT = `annotate the namespace with ${OWNER_ACCOUNT_ANNOTATION}`;
@@ -124,7 +124,7 @@ export const ACK_09: QuickCheck<ResourceChange> = {
   fix: `create a Role in the namespace of the resource, or a ClusterRole, with the rule ${useRule(usedSelector(""))}, `
     + "and a RoleBinding in that namespace that grants it to the requester",
   example: "a Bucket created by a user without the verb use on the IAMRoleSelector that selects it",
-  requires: [...RESOLUTION, "access reviews"],
+  requires: [...RESOLUTION, NEEDS.accessReviews],
   on: ["CREATE", "UPDATE", "DELETE"],
   ofChange: true, // the webhook does not know who wrote the stored object
   *find(change): Iterable<Fault> {

@@ -15,6 +15,7 @@ import { SCAN_LIMIT, tenantLabelFaults } from "../core/fault-texts.ts";
 import type { ResourceChange } from "./resource-change.ts";
 import { NAME_LABEL } from "../formats/names.ts";
 import { controllerCheck } from "../core/any-kind.ts";
+import { NEEDS } from "../core/requirements.ts";
 
 const PATH = ["spec", "arn"] as const;
 
@@ -24,7 +25,7 @@ export const IRS_04: QuickCheck<SelectorChange> = {
   reason: "A selector may only use a role in an allowed account. STS cannot assume a role in another partition.",
   fix: "use a role in one of the accounts that --allowed-accounts lists",
   example: "# with --allowed-accounts 111122223333\nspec: {arn: 'arn:aws:iam::444455556666:role/elsewhere'}",
-  requires: ["--allowed-accounts or --controller-role"],
+  requires: [NEEDS.allowedAccounts],
   section: "unexpectedAccounts",
   *find({ spec, settings: { allowedAccounts, controllerRole } }): Iterable<Fault> {
     const role = parseRoleARN(spec.arn ?? "");
@@ -85,7 +86,7 @@ export const IRS_05: QuickCheck<SelectorChange> = {
     + "Often, the controller's own role is not allowed to assume itself.",
   fix: "use a role in the team's account, or delete the selector if the controller's own role is intended",
   example: "# with --controller-account 111122223333\nspec: {arn: 'arn:aws:iam::111122223333:role/team-a'}",
-  requires: ["--controller-account or --controller-role"],
+  requires: [NEEDS.controllerAccount],
   *find({ spec, settings }): Iterable<Fault> {
     const role = parseRoleARN(spec.arn ?? "");
     if (role === null) return;
@@ -170,7 +171,7 @@ export const IRS_25: QuickCheck<SelectorChange> = {
   reason: "Anyone who can label a namespace controls which role its resources use.",
   fix: `select by names, by ${NAME_LABEL}, or by a label that tenants cannot set`,
   example: "# with --tenant-labels team\nspec: {namespaceSelector: {labelSelector: {matchLabels: {team: payments}}}}",
-  requires: ["--tenant-labels"],
+  requires: [NEEDS.tenantLabels],
   *find({ spec, settings: { tenantLabels } }): Iterable<Fault> {
     const selector = spec.namespaceSelector?.labelSelector;
     if (selector) yield* tenantLabelFaults(selector, ["spec", "namespaceSelector", "labelSelector"], tenantLabels);
@@ -190,7 +191,7 @@ export const IRS_27 = {
     + "with the external ID and the tags that the selector sets",
   example: "# with --check IRS-27=warn, and a role whose trust policy does not name the controllers\n"
     + "spec: {arn: 'arn:aws:iam::111122223333:role/not-assumable'}",
-  requires: ["STS"],
+  requires: [NEEDS.sts],
   find: () => [],
 } satisfies QuickCheck<SelectorChange>;
 
@@ -203,7 +204,7 @@ export const IRS_07: QuickCheck<SelectorChange> = {
     + "this selector. Delete this selector once no resource needs it",
   example: "# an update from\nspec: {arn: 'arn:aws:iam::111122223333:role/old'}\n"
     + "# to\nspec: {arn: 'arn:aws:iam::111122223333:role/new'}",
-  requires: ["the stored object"],
+  requires: [NEEDS.storedObject],
   ofChange: true,
   *find({ spec: { arn }, old }): Iterable<Fault> {
     const stored = old?.arn ?? null;

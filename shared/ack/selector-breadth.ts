@@ -1,10 +1,11 @@
 import { annotationPath, type FieldPath } from "../formats/json.ts";
 import type { LabelSelectorSpec } from "../formats/label-selector.ts";
 import type { SelectorSpec } from "../core/iamroleselector.ts";
-import type { Fault, SelectorCheck } from "../core/check.ts";
+import type { Fault } from "../core/check.ts";
 import { SELECTOR_ANNOTATIONS } from "../core/annotation-keys.ts";
 import { annotationAt } from "../formats/object-meta.ts";
 import { type Limit, LIMITS } from "../core/limits.ts";
+import type { SelectorCheck } from "./selector.ts";
 
 /** A field that can restrict a selector. */
 interface Restriction {

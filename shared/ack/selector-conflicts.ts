@@ -13,6 +13,7 @@ import { canOverlap } from "./selector-overlap.ts";
 import type { Fault, ScanningCheck } from "../core/check.ts";
 import { resourceInAccount, SCAN_LIMIT } from "../core/fault-texts.ts";
 import { isReplacing, type SelectorChange } from "./selector-change.ts";
+import { ACK_NEEDS } from "./requirements.ts";
 
 export const IRS_17: ScanningCheck<SelectorChange> = {
   id: "IRS-17",
@@ -25,7 +26,7 @@ export const IRS_17: ScanningCheck<SelectorChange> = {
     + "only a warning. Then delete the old selector",
   example: "# while IAMRoleSelector team-a selects the same namespace, and Bucket team-a/b1 exists\n"
     + "metadata: {name: new}\nspec: {arn: 'arn:aws:iam::111122223333:role/b', namespaceSelector: {names: [team-a]}}",
-  requires: ["resources"],
+  requires: [ACK_NEEDS.resources],
   ofChange: true,
   *scan(change) {
     const { after, effects } = change;

@@ -12,6 +12,7 @@ import { type UnknownPart, unknownPart } from "../core/type-index.ts";
 import { type CheckContext, type Fault, isComplete, type QuickCheck } from "../core/check.ts";
 import type { SelectorChange } from "./selector-change.ts";
 import { hasTypes, typeEntries } from "./selector-types.ts";
+import { NEEDS } from "../core/requirements.ts";
 
 type Known = Pick<CheckContext, "inventory" | "settings">;
 
@@ -102,7 +103,7 @@ export const IRS_13: QuickCheck<SelectorChange> = {
   fix: "copy group, version and kind from kubectl get crd, or install the controller that provides the kind",
   example: "# in a cluster without the S3 controller\n"
     + "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws, kind: Bucket}]}",
-  requires: ["kinds"],
+  requires: [NEEDS.kinds],
   when: hasTypes,
   *find({ spec, origin, settings, inventory }): Iterable<Fault> {
     const { installed } = inventory.kinds;

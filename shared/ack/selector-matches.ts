@@ -3,8 +3,8 @@ import {
   expressionFaults, type LabelFault, type LabelSelectorSpec, matchLabelFaults,
 } from "../formats/label-selector.ts";
 import { quote } from "../formats/text.ts";
-import type { DecodedSelector } from "./selector.ts";
-import type { Fault, SelectorCheck } from "../core/check.ts";
+import type { DecodedSelector, SelectorCheck } from "./selector.ts";
+import type { Fault } from "../core/check.ts";
 import { checkOf } from "../core/field-rule.ts";
 import { FILLED, NAMESPACE_NAME } from "../core/value-types.ts";
 

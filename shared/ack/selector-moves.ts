@@ -12,6 +12,8 @@ import type { Inventory } from "../core/inventory.ts";
 import { compareText, listOf } from "../formats/text.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import { deletionPolicyOf } from "./resource-drift.ts";
+import { NEEDS } from "../core/requirements.ts";
+import { ACK_NEEDS } from "./requirements.ts";
 
 /** The effect on resources that no selector selects after the change. */
 const FALLS_BACK =
@@ -35,7 +37,7 @@ export const IRS_19: ScanningCheck<SelectorChange> = {
     + "To move a resource, delete it and create it again",
   example: "# while Bucket team-a/b1 exists in account 111122223333\n"
     + "spec: {arn: 'arn:aws:iam::444455556666:role/b', namespaceSelector: {names: [team-a]}}",
-  requires: ["resources"],
+  requires: [ACK_NEEDS.resources],
   on: ["CREATE", "UPDATE", "DELETE"],
   ofChange: true,
   *scan({ effects }) {
@@ -64,7 +66,7 @@ export const IRS_20: ScanningCheck<SelectorChange> = {
     + `that has the annotation ${REPLACES_ANNOTATION}: NAME of this selector`,
   example:
     "# before: names: [team-a, team-b], and Bucket team-a/b1 exists\nspec: {namespaceSelector: {names: [team-b]}}",
-  requires: ["resources", "the stored object"],
+  requires: [ACK_NEEDS.resources, NEEDS.storedObject],
   ofChange: true,
   *scan({ effects, spec: { name } }) {
     return yield* lossFaults(effects, ["spec"], `keep selecting the resources with ${name}, or first create a `
@@ -95,7 +97,7 @@ export const IRS_30: ScanningCheck<SelectorChange> = {
   fix: "delete the resources first, or create a replacement: a selector with the same spec, a role in the same account "
     + `and the annotation ${REPLACES_ANNOTATION}: NAME of this selector. Then retry this deletion`,
   example: "kubectl delete iamroleselector team-a # while only team-a selects Bucket team-a/b1",
-  requires: ["resources"],
+  requires: [ACK_NEEDS.resources],
   on: ["DELETE"],
   ofChange: true,
   *scan({ before, effects, spec: { name }, inventory }) {
@@ -137,7 +139,7 @@ export const IRS_31: ScanningCheck<SelectorChange> = {
     + "Otherwise, wait until the resources that are being deleted no longer exist, "
     + "and annotate all other resources with services.k8s.aws/deletion-policy: retain",
   example: "kubectl delete iamroleselector team-a # while Bucket team-a/b1 is being deleted in the account of team-a",
-  requires: ["resources", "--controller-account or --controller-role"],
+  requires: [ACK_NEEDS.resources, NEEDS.controllerAccount],
   on: ["DELETE"],
   ofChange: true,
   *scan({ effects, inventory }) {

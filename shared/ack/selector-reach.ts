@@ -10,10 +10,12 @@ import { type EffectiveSelector, selectsNamespace } from "../core/effective-sele
 import { type Fault, isComplete, type QuickCheck, type ScanningCheck } from "../core/check.ts";
 import { misspelledNamespace } from "../core/fault-texts.ts";
 import type { SelectorChange } from "./selector-change.ts";
+import { NEEDS } from "../core/requirements.ts";
+import { ACK_NEEDS } from "./requirements.ts";
 
 export const IRS_10: QuickCheck<SelectorChange> = {
   ...UNKNOWN_NAMESPACE,
-  requires: ["namespaces", "--complete or --cluster"],
+  requires: [NEEDS.namespaces, NEEDS.complete],
   when: ({ spec }) => (spec.namespaceSelector?.names ?? NONE).length > 0,
   *find({ spec, inventory }): Iterable<Fault> {
     for (const [path, name] of unknownNamespaces(spec, inventory)) {
@@ -63,9 +65,9 @@ export const IRS_22: ScanningCheck<SelectorChange> = {
     + "The intended resources fall back to the controller's own account.",
   fix: "compare it with kubectl get namespaces --show-labels; ignore the warning if a namespace is created later",
   example: "spec: {namespaceSelector: {labelSelector: {matchLabels: {team: no-such-team}}}}",
-  requires: ["namespaces", "--complete or --cluster"],
+  requires: [NEEDS.namespaces, NEEDS.complete],
   section: "selectingNothing",
-  inAudit: { requires: ["resources"] },
+  inAudit: { requires: [ACK_NEEDS.resources] },
   *scan({ inventory, after, operation, settings }) {
     // In mode carm, selectors have no effect. IRS-26 reports this.
     if (after === null || settings.mode === "carm") return [];

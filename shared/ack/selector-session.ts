@@ -7,9 +7,10 @@ import { annotationAt } from "../formats/object-meta.ts";
 import { closest } from "../formats/text.ts";
 import { needsNamespace, shortName, tagFaults, templateFaults } from "../core/session-annotations.ts";
 import { DURATION_LIMITS, MAX_CHAINED_SECONDS } from "../core/session.ts";
-import type { Fault, SelectorCheck } from "../core/check.ts";
+import type { Fault } from "../core/check.ts";
 import { checkOf } from "../core/field-rule.ts";
 import { EXTERNAL_ID, SESSION_NAME, SESSION_SECONDS, SOURCE_IDENTITY } from "../core/value-types.ts";
+import type { SelectorCheck } from "./selector.ts";
 
 const TAGS_PATH = annotationPath(SESSION_TAGS_ANNOTATION);
 

@@ -1,4 +1,4 @@
-import type { Fault, SelectorCheck } from "../core/check.ts";
+import type { Fault } from "../core/check.ts";
 import { metadataFaults } from "../core/any-kind.ts";
 import type { Aliases } from "../core/meant-field.ts";
 import { STRICT_SELECTOR_SCHEMA } from "../core/selector-schema.ts";
@@ -6,6 +6,7 @@ import { shapeChecker } from "../core/shape.ts";
 import { field, type JsonObject, stringAt } from "../formats/json.ts";
 import { subdomainFaults } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
+import type { SelectorCheck } from "./selector.ts";
 
 /** The names that users often write by mistake in `spec` and in the fields below it. */
 const ALIASES: Aliases = new Map<string, readonly string[] | string>([

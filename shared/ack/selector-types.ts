@@ -4,7 +4,8 @@ import { isACKGroup, nearestGroups } from "../core/ack-groups.ts";
 import { quote } from "../formats/text.ts";
 import type { SelectorSpec, TypeEntrySpec } from "../core/iamroleselector.ts";
 import { effectiveEntry, readsAPIVersion, rewrittenEntry, type TypeEntry } from "../core/resource-types.ts";
-import type { Fault, SelectorCheck } from "../core/check.ts";
+import type { Fault } from "../core/check.ts";
+import type { SelectorCheck } from "./selector.ts";
 
 const PATH = ["spec", "resourceTypeSelector"] as const;
 

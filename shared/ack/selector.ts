@@ -1,4 +1,5 @@
 import { REPLACES_ANNOTATION } from "../core/annotation-keys.ts";
+import type { QuickCheck } from "../core/check.ts";
 import type { Origin, Runtime } from "../core/context.ts";
 import { objectExcess } from "../core/limits.ts";
 import { compileSpec, type EffectiveSelector } from "../core/effective-selector.ts";
@@ -53,6 +54,9 @@ export interface DecodedSelector extends SelectorContext {
   readonly excess: Excess | null;
   readonly spec: SelectorSpec;
 }
+
+/** A check that needs only the IAMRoleSelector itself. */
+export type SelectorCheck = QuickCheck<DecodedSelector>;
 
 /** Reads an IAMRoleSelector. Accepts any JSON object. */
 export function decodeSelector(object: JsonObject, { origin, runtime }: SelectorContext): DecodedSelector {

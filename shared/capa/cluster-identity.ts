@@ -13,6 +13,8 @@ import { compareText, countOf, listOf, printable, quote, sortedListOf } from "..
 import type { Fault, QuickCheck } from "../core/check.ts";
 import type { ClusterChange } from "./cluster-reference.ts";
 import { SCAN_LIMIT } from "../core/fault-texts.ts";
+import { NEEDS } from "../core/requirements.ts";
+import { CAPA_NEEDS } from "./requirements.ts";
 
 function isSameReference(a: IdentityReference | null, b: IdentityReference | null): boolean {
   return a?.kind === b?.kind && a?.name === b?.name;
@@ -27,7 +29,7 @@ export const AC_01: QuickCheck<ClusterChange> = {
     + "warns about a new cluster, because users create clusters and identities in any order.",
   fix: "create the identity, or change identityRef",
   example: "spec: {identityRef: {kind: AWSClusterRoleIdentity, name: no-such-identity}}",
-  requires: ["identities"],
+  requires: [CAPA_NEEDS.identities],
   *find({ referrer, resolution, stored }): Iterable<Fault> {
     const { code, chain = [] } = resolution;
     const index = chain.findIndex(({ allowed }) => !allowed);
@@ -82,7 +84,7 @@ export const AC_02: QuickCheck<ClusterChange> = {
   fix: ALLOW_FIX,
   example: "metadata: {namespace: team-b}\n"
     + "spec: {identityRef: {kind: AWSClusterRoleIdentity, name: team-a}} # allowedNamespaces: {list: [team-a]}",
-  requires: ["identities"],
+  requires: [CAPA_NEEDS.identities],
   *find({ referrer, resolution, inventory }): Iterable<Fault> {
     const { code, chain = [] } = resolution;
     const index = chain.findIndex(({ allowed }) => !allowed);
@@ -133,7 +135,7 @@ export const AC_04: QuickCheck<ClusterChange> = {
     + "--identity-secret-namespace records the account of a static identity when it issues its credentials.",
   fix: "keep identityRef. To move the cluster, delete it and create it again",
   example: "# an update from\nspec: {identityRef: {kind: AWSClusterRoleIdentity, name: team-a}}\n# to\nspec: {}",
-  requires: ["the stored object", "identities"],
+  requires: [NEEDS.storedObject, CAPA_NEEDS.identities],
   ofChange: true,
   *find({ referrer, stored, inventory, settings }): Iterable<Fault> {
     if (stored === null || isSameReference(stored.written, referrer.written)) return;
@@ -160,7 +162,7 @@ export const AC_06: QuickCheck<ClusterChange> = {
   fix: "use one identity for all objects of the Cluster",
   example: "kind: AWSCluster\nmetadata: {labels: {cluster.x-k8s.io/cluster-name: c}}\n"
     + "spec: {identityRef: {kind: AWSClusterRoleIdentity, name: a}} # the AWSManagedControlPlane of c names b",
-  requires: ["clusters"],
+  requires: [CAPA_NEEDS.clusters],
   *find(change): Iterable<Fault> {
     const { referrer } = change;
     const cluster = clusterOf(referrer);
@@ -205,7 +207,7 @@ export const AC_07: QuickCheck<ClusterChange> = {
     + "same name in one account use and delete the resources of each other.",
   fix: "give the cluster a name that no other namespace uses, or an identity of another account",
   example: "metadata: {name: prod, namespace: team-b} # AWSCluster team-a/prod has an identity of the same account",
-  requires: ["identities", "clusters"],
+  requires: [CAPA_NEEDS.identities, CAPA_NEEDS.clusters],
   *find(change): Iterable<Fault> {
     const { referrer, inventory, settings } = change;
     const [name, account] = [taggedClusterName(referrer), clusterAccount(referrer, inventory, settings)];

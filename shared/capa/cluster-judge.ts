@@ -13,8 +13,9 @@ import { type Judge, type ReviewedID, typeOf } from "../core/judge.ts";
 import { limitCheck } from "../core/size-limits.ts";
 import { spelling } from "./identity-judge.ts";
 import { AC_01, AC_02, AC_03, AC_04, AC_06, AC_07 } from "./cluster-identity.ts";
+import { CAPA_NEEDS } from "./requirements.ts";
 /** ACK-02 for objects that refer to a CAPA identity. */
-const ACK_02_OF_CLUSTERS = recordedResolutionCheck<ClusterChange>(["identities"], ({ referrer, stored }) => (
+const ACK_02_OF_CLUSTERS = recordedResolutionCheck<ClusterChange>([CAPA_NEEDS.identities], ({ referrer, stored }) => (
   { annotations: referrer.annotations, stored: stored?.annotations }
 ));
 

@@ -13,6 +13,7 @@ import { resolveReferrer } from "./resolve-identity.ts";
 import type { CheckContext, CheckInput, Fault, QuickCheck } from "../core/check.ts";
 import { usedIdentity, useFix, useRule } from "../core/use-rights.ts";
 import { CLUSTER_LABEL } from "../core/cluster-parts.ts";
+import { NEEDS } from "../core/requirements.ts";
 
 /** A change of an object for which CAPA uses an identity. */
 interface UseChange {
@@ -37,7 +38,7 @@ export const AC_05: QuickCheck<UseChange> = {
   fix: `create a Role in the namespace of the object, or a ClusterRole, with the rule ${useRule(usedIdentity(null))}, `
     + "and a RoleBinding in that namespace that grants it to the requester",
   example: "an AWSCluster created by a user without the verb use on the identity in its identityRef",
-  requires: ["access reviews"],
+  requires: [NEEDS.accessReviews],
   on: ["CREATE", "UPDATE", "DELETE"],
   ofChange: true, // the webhook does not know who wrote the stored object
   *find({ access, namespace, uses }): Iterable<Fault> {

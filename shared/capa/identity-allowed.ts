@@ -10,6 +10,7 @@ import { misspelledNamespace, tenantLabelFaults } from "../core/fault-texts.ts";
 import { checkOf } from "../core/field-rule.ts";
 import type { IdentityChange } from "./identity-change.ts";
 import { NAMESPACE_NAME } from "../core/value-types.ts";
+import { NEEDS } from "../core/requirements.ts";
 
 const ALLOWED = ["spec", "allowedNamespaces"] as const;
 
@@ -137,7 +138,7 @@ export const CI_36: QuickCheck<IdentityChange> = {
   reason: "Anyone who can label a namespace controls whether its clusters may use the identity.",
   fix: `list the namespaces, or select them by ${NAME_LABEL} or by a label that tenants cannot set`,
   example: "# with --tenant-labels team\nspec: {allowedNamespaces: {selector: {matchLabels: {team: payments}}}}",
-  requires: ["--tenant-labels"],
+  requires: [NEEDS.tenantLabels],
   *find({ allowed, settings: { tenantLabels } }): Iterable<Fault> {
     const selector = field(allowed, "selector");
     if (isJsonObject(selector)) {

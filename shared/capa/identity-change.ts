@@ -8,6 +8,7 @@ import { allowedKey } from "./allowed-namespaces.ts";
 import { type Identity, readIdentity, type RoleIdentity } from "./identity.ts";
 import { type CheckContext, type CheckInput, type Fault, isComplete, type QuickCheck } from "../core/check.ts";
 import { type SecretKey, type SecretMetadata, TOKEN_KEY } from "./identity-secret.ts";
+import { CAPA_NEEDS } from "./requirements.ts";
 
 export const CI_01: QuickCheck<IdentityChange> = {
   id: "CI-01",
@@ -55,6 +56,13 @@ export const CI_11: QuickCheck<IdentityChange> = {
     yield { path, message, fix: "to use another Secret, create another identity" };
   },
 };
+
+declare module "../core/check.ts" {
+  interface CheckInput {
+    /** Like `pending`, of AWSClusterRoleIdentities. */
+    readonly pendingIdentities?: PendingChanges<RoleIdentity>;
+  }
+}
 
 /** A change of a CAPA identity, which the identity checks examine. */
 export interface IdentityChange extends CheckContext {
@@ -122,7 +130,7 @@ export const CI_10: QuickCheck<IdentityChange> = {
     + "and Secrets in any order. It never reads a value.",
   fix: "write the keys AccessKeyID and SecretAccessKey, and for a session SessionToken, to the Secret",
   example: "# The Secret creds has the keys accessKeyID and secretAccessKey.\nspec: {secretRef: creds}",
-  requires: ["--identity-secret-namespace", "secrets"],
+  requires: [CAPA_NEEDS.secretNamespace, CAPA_NEEDS.secrets],
   find: (change) => secretFaults(change.identity, change),
 };
 

@@ -10,6 +10,7 @@ import type { Fault, QuickCheck } from "../core/check.ts";
 import { checkOf } from "../core/field-rule.ts";
 import { type IdentityChange, secretOf } from "./identity-change.ts";
 import { EXTERNAL_ID, FILLED, ROLE_ARN, SESSION_NAME } from "../core/value-types.ts";
+import { NEEDS } from "../core/requirements.ts";
 
 /** Returns the parameters of AssumeRole, or null for an identity without a role. */
 function roleOf({ identity }: IdentityChange): RoleFields | null {
@@ -141,7 +142,7 @@ export const CI_29: QuickCheck<IdentityChange> = {
   reason: "Without an external ID, another customer of the service can make CAPA use the role.",
   fix: "set externalID, and require it in the trust policy of the role",
   example: "spec: {roleARN: 'arn:aws:iam::111122223333:role/capa'} # with --controller-account 444455556666",
-  requires: ["--controller-account or --controller-role"],
+  requires: [NEEDS.controllerAccount],
   *find({ identity, settings }): Iterable<Fault> {
     if (identity.kind !== ROLE_IDENTITY || identity.externalID !== null) return;
     const account = accountOfIdentity(identity);
@@ -174,6 +175,6 @@ export const CI_35 = {
     + "with the external ID and the tags of the identity",
   example: "# with --check CI-35=warn, and a role whose trust policy does not name the source of the identity\n"
     + "spec: {roleARN: 'arn:aws:iam::111122223333:role/not-assumable'}",
-  requires: ["STS"],
+  requires: [NEEDS.sts],
   find: () => [],
 } satisfies QuickCheck<IdentityChange>;

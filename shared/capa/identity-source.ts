@@ -16,6 +16,8 @@ import { describeIdentity } from "./identity-denials.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
 import type { IdentityChange } from "./identity-change.ts";
 import { SCAN_LIMIT } from "../core/fault-texts.ts";
+import { NEEDS } from "../core/requirements.ts";
+import { CAPA_NEEDS } from "./requirements.ts";
 
 /** The namespaces that an identity allows, but its source does not allow. */
 interface NarrowerSource {
@@ -150,7 +152,7 @@ export const CI_26: QuickCheck<IdentityChange> = {
   reason: "CAPA cannot assume a role whose source does not exist.",
   fix: "create the source, or correct the reference",
   example: "spec: {sourceIdentityRef: {kind: AWSClusterStaticIdentity, name: no-such-identity}}",
-  requires: ["identities", "--complete or --cluster"],
+  requires: [CAPA_NEEDS.identities, NEEDS.complete],
   section: "missingSources",
   inAudit: { severity: "deny" },
   *find({ identity, inventory }): Iterable<Fault> {
@@ -176,7 +178,7 @@ export const CI_27: ScanningCheck<IdentityChange> = {
   fix: "give the source the same allowedNamespaces as this identity, or allow fewer namespaces here",
   example: "spec: {allowedNamespaces: {list: [team-a]}, sourceIdentityRef: {kind: AWSClusterStaticIdentity, name: s}}\n"
     + "# the source s has allowedNamespaces: {list: [team-b]}",
-  requires: ["identities"],
+  requires: [CAPA_NEEDS.identities],
   *scan(change): Paced<readonly Fault[]> {
     const { identity, inventory } = change;
     const reference = sourceOf(change);

@@ -10,6 +10,7 @@ import { countOf, listOf, printable } from "../formats/text.ts";
 import type { Paced } from "../formats/paced.ts";
 import type { Fault, ScanningCheck } from "../core/check.ts";
 import type { IdentityChange } from "./identity-change.ts";
+import { CAPA_NEEDS } from "./requirements.ts";
 
 /** A check stops after this number of affected objects. */
 const MAX_USERS = 20;
@@ -60,7 +61,7 @@ export const CI_07: ScanningCheck<IdentityChange> = {
     + "warns about a new AWSClusterControllerIdentity, whose spec is immutable.",
   fix: "keep the namespaces of these objects in allowedNamespaces, or delete the objects first",
   example: "spec: {allowedNamespaces: {list: []}} # was [team-a], where a cluster uses the identity",
-  requires: ["clusters"],
+  requires: [CAPA_NEEDS.clusters],
   on: ["UPDATE"],
   ofChange: true,
   *scan(change) {
@@ -94,7 +95,7 @@ export const CI_30: ScanningCheck<IdentityChange> = {
     + "again and cannot delete the old resources.",
   fix: "create another identity for the new account, and use it only for new clusters",
   example: "spec: {roleARN: 'arn:aws:iam::444455556666:role/capa'} # was in account 111122223333",
-  requires: ["clusters"],
+  requires: [CAPA_NEEDS.clusters],
   on: ["UPDATE"],
   ofChange: true,
   *scan({ identity, inventory, stored }) {
@@ -137,7 +138,7 @@ export const CI_31: ScanningCheck<IdentityChange> = {
     + "use the AWSClusterControllerIdentity. CAPA can create it again, and then allows every namespace.",
   fix: "delete these objects first, or change their reference to another identity in the same account",
   example: "kubectl delete awsclusterroleidentity team-a # while a cluster uses the identity",
-  requires: ["clusters"],
+  requires: [CAPA_NEEDS.clusters],
   on: ["DELETE"],
   ofChange: true,
   *scan(change): Paced<readonly Fault[]> {

@@ -13,6 +13,7 @@ import { NAMESPACE_DELETION, namespaceChange, type NamespaceChange } from "../co
 import type { Check, Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
 import { paced, type Paced } from "../formats/paced.ts";
 import { compareText, countOf, listOf, printable, sortedListOf } from "../formats/text.ts";
+import { CAPA_NEEDS } from "./requirements.ts";
 const OBJECTS_BETWEEN_PAUSES = 200;
 
 export const NS_12: ScanningCheck<NamespaceChange> = {
@@ -24,7 +25,7 @@ export const NS_12: ScanningCheck<NamespaceChange> = {
   fix: "keep the labels that the identities select, or first add the namespace to allowedNamespaces.list of the "
     + "identities",
   example: "metadata: {labels: {team: b}} # was team: a, which the identity of a cluster in the namespace selects",
-  requires: ["identities", "clusters"],
+  requires: [CAPA_NEEDS.identities, CAPA_NEEDS.clusters],
   on: ["UPDATE"],
   ofChange: true,
   *scan({ inventory, name, stored, state }): Paced<readonly Fault[]> {
@@ -61,7 +62,7 @@ function lostLink(inventory: Inventory, user: Referrer, { before, after }: Label
 /** NS-13 for the objects of Cluster API in a namespace. */
 export const NS_13_OF_CLUSTERS: QuickCheck<NamespaceChange> = {
   ...NAMESPACE_DELETION,
-  requires: ["clusters"],
+  requires: [CAPA_NEEDS.clusters],
   *find({ inventory, name }): Iterable<Fault> {
     const objects = [...inventory.of(REFERRERS).inNamespace(name)].filter((one) => !isOfTemplate(one));
     if (objects.length === 0) return;

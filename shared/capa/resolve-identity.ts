@@ -12,7 +12,9 @@ import { referenceOf, type Referrer, refersToIdentity } from "./referrer.ts";
 
 /** The identities of Cluster API, which give clusters their roles. */
 export const IDENTITY_ROLES: RoleSource<Referrer> = {
-  serves: refersToIdentity, resolve: resolveReferrer, targets: identityTargets,
+  serves: refersToIdentity, resolve: resolveReferrer,
+  knownIn: (inventory) => ({ hasRoles: inventory.includes(IDENTITIES), readsNamespace: true }),
+  targets: identityTargets,
 };
 
 /**

@@ -12,6 +12,8 @@ import { type ConfigMapChange, dataPath, isReadByControllers, parseKey } from ".
 import { printable, quote } from "../formats/text.ts";
 import { controllerCheck } from "../core/any-kind.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
+import { NEEDS } from "../core/requirements.ts";
+import { ACK_NEEDS } from "../ack/requirements.ts";
 
 /** A map key that loses its role or gets a role in another account. */
 interface KeyChange {
@@ -162,7 +164,7 @@ export const CM_08: ScanningCheck<ConfigMapChange> = {
   fix: "delete the resources first, or annotate their namespaces with another key whose role is in the same account. "
     + "Then change or remove the key",
   example: "data: {} # was {'111122223333': 'arn:aws:iam::111122223333:role/a'}, and a namespace names 111122223333",
-  requires: ["namespaces", "resources"],
+  requires: [NEEDS.namespaces, ACK_NEEDS.resources],
   on: ["UPDATE", "DELETE"],
   ofChange: true,
   *scan(change) {

@@ -21,6 +21,7 @@ import { NO_STATUS } from "./carm-role.ts";
 import { resolutionClause } from "../ack/resource-change.ts";
 import { unknownAnnotation } from "../ack/resource-annotations.ts";
 import { ACK_36, CHOICE_PATH, ignoredChoiceFaults } from "../ack/role-inputs.ts";
+import { CARM_NEEDS } from "./requirements.ts";
 
 const OWNER_PATH = annotationPath(OWNER_ACCOUNT_ANNOTATION);
 const TEAM_PATH = annotationPath(TEAM_ANNOTATION);
@@ -35,7 +36,7 @@ export const NS_03: QuickCheck<NamespaceChange> = {
     + "controllers do not reconcile the resources of the namespace.",
   fix: "either add the key with the ARN of a role to the ConfigMap, or correct the annotation of the namespace",
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}} # the map has no such key",
-  requires: ["config maps"],
+  requires: [CARM_NEEDS.maps],
   *find(change): Iterable<Fault> {
     const { name, settings, state: { annotations } } = change;
     const read = carmAnnotations(name, annotations);

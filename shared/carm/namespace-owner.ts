@@ -11,6 +11,8 @@ import { RESOURCES_BETWEEN_PAUSES } from "../ack/change-set.ts";
 import type { ScanningCheck } from "../core/check.ts";
 import { AffectedResources, type Effect } from "../core/fault-texts.ts";
 import { annotationOf, type NamespaceChange, type NamespaceState } from "../core/namespace-change.ts";
+import { ACK_NEEDS } from "../ack/requirements.ts";
+import { CARM_NEEDS } from "./requirements.ts";
 
 export const NS_04: ScanningCheck<NamespaceChange> = {
   id: "NS-04",
@@ -24,7 +26,7 @@ export const NS_04: ScanningCheck<NamespaceChange> = {
     + "or set the annotation to a key whose role is in the account of these resources",
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '444455556666'}} "
     + "# was 111122223333, where a Bucket exists",
-  requires: ["resources", "config maps"],
+  requires: [ACK_NEEDS.resources, CARM_NEEDS.maps],
   on: ["UPDATE"],
   ofChange: true,
   *scan(change) {

@@ -8,6 +8,7 @@ import { resolveResource } from "../core/resolve.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { quote } from "../formats/text.ts";
 import { mapRoleOf } from "./carm-role.ts";
+import { CARM_MAPS } from "./map-store.ts";
 
 /** The CARM maps, which give ACK resources their roles in mode `carm`. */
 export const MAP_ROLES: RoleSource<ResourceQuery> = {
@@ -15,6 +16,7 @@ export const MAP_ROLES: RoleSource<ResourceQuery> = {
   resolve: (inventory, query, settings) => resolveResource(inventory, query, settings, (region) => (
     resolveByMaps(inventory, query, settings, region)
   )),
+  knownIn: (inventory) => ({ hasRoles: inventory.includes(CARM_MAPS), readsNamespace: true }),
   targets: mapTargets,
 };
 

@@ -7,6 +7,7 @@ import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../formats/na
 import { objectReference } from "../formats/object-meta.ts";
 import { quote } from "../formats/text.ts";
 import type { CheckEntry, Fault, QuickCheck } from "./check.ts";
+import { NEEDS } from "./requirements.ts";
 
 /**
  * The check applies to ACK resources, Namespaces and CARM ConfigMaps. Check IRS-00 has the same rules for
@@ -101,7 +102,7 @@ export function controllerCheck({ objects, path, ...texts }: ControllerCheck): Q
   return {
     ...texts,
     severity: "deny",
-    requires: ["the requester", "--controller-users"],
+    requires: [NEEDS.requester, NEEDS.controllerUsers],
     on: ["CREATE", "UPDATE", "DELETE"],
     ofChange: true, // the webhook does not know who wrote the stored object
     *find({ requester, settings }): Iterable<Fault> {

@@ -5,34 +5,17 @@ import type {
 import { type FieldPath, formatFieldPath, type JsonObject } from "../formats/json.ts";
 import { compareText } from "../formats/text.ts";
 import type { Paced } from "../formats/paced.ts";
-import type { DecodedSelector } from "../ack/selector.ts";
-import type { RoleIdentity } from "../capa/identity.ts";
 import type { Inventory } from "./inventory.ts";
-import type { TrustReview } from "../trust/trust-review.ts";
+import type { StoreKey } from "./store.ts";
 
-/** A requirement of a check: data that the input may not contain, or a setting that has no default. */
-export type Requirement =
-  | "namespaces"
-  | "--complete or --cluster"
-  | "kinds"
-  | "resources"
-  | "config maps"
-  | "identities"
-  | "clusters"
-  | "secrets"
-  | "--identity-secret-namespace"
-  | "the requester"
-  | "the stored object"
-  | "metadata.namespace"
-  | "selectors and namespaces"
-  | "access reviews"
-  | "STS"
-  | "--iam"
-  | "--controller-account or --controller-role"
-  | "--allowed-accounts or --controller-role"
-  | "--controller-users"
-  | "--allowed-endpoint-hosts"
-  | "--tenant-labels";
+/** What a check needs: data that the input may not contain, or a setting that has no default. */
+export interface Requirement {
+  /** As the output names it, for example `the requester`. */
+  readonly name: string;
+  /** The store that must contain the objects. If it is partial, the result names its kinds that are not listed. */
+  readonly store?: StoreKey;
+  readonly isMet: (input: CheckInput, settings: DecisionSettings) => boolean;
+}
 
 /** The sections of the `audit` report, in the order of the report. In the JSON output, each section is a key. */
 export const SECTIONS = [
@@ -133,9 +116,6 @@ export interface ScanningCheck<Subject> extends CheckEntry {
 
 export type Check<Subject> = QuickCheck<Subject> | ScanningCheck<Subject>;
 
-/** A check that needs only the IAMRoleSelector itself. */
-export type SelectorCheck = QuickCheck<DecodedSelector>;
-
 /** A fault that a check found in one object, and the severity of the fault. */
 export interface Finding {
   /** The id of the check. */
@@ -172,7 +152,10 @@ export function findingSentences({ message, fix }: Pick<FindingText, "message" |
   return `${message}. ${fix.charAt(0).toUpperCase()}${fix.slice(1)}.`;
 }
 
-/** A change of one object, and the data that the checks of the change need. */
+/**
+ * A change of one object, and the data that the checks of the change need. A room adds the data that only its checks
+ * read, with `declare module`.
+ */
 export interface CheckInput {
   /** The object after the change. At DELETE, the deleted object. */
   readonly object: JsonObject;
@@ -189,8 +172,6 @@ export interface CheckInput {
   readonly access?: AccessByName | null;
   /** Admitted changes of other selectors that the inventory does not contain yet. Default: no changes. */
   readonly pending?: PendingChanges;
-  /** The same for AWSClusterRoleIdentities. */
-  readonly pendingIdentities?: PendingChanges<RoleIdentity>;
   /**
    * Whether the checks report every fault as a warning, for example because a cluster controller deletes the object.
    * Checks with `bindsControllers` still deny.
@@ -198,8 +179,6 @@ export interface CheckInput {
   readonly warnOnly?: boolean;
   /** All stored IAMRoleSelectors. Only `audit` sets them. Default: none. */
   readonly storedSelectors?: readonly JsonObject[];
-  /** Who can assume the roles of the input. Default: null, without exports of IAM. */
-  readonly trust?: TrustReview | null;
   /** Set if the object is a template in another object. */
   readonly template?: TemplateContext;
 }

@@ -34,12 +34,22 @@ export interface RoleObject {
   readonly annotations: ReadonlyMap<string, string>;
 }
 
+/** What an inventory contains of a source of roles. */
+export interface KnownRoles {
+  /** Whether it contains an object that names roles. */
+  readonly hasRoles: boolean;
+  /** Whether the role of an object depends on its Namespace. */
+  readonly readsNamespace: boolean;
+}
+
 /** What gives some objects their roles, such as the IAMRoleSelectors. */
 export interface RoleSource<T extends RoleObject = RoleObject> {
   /** Whether the source decides the role of the object with the settings. */
   serves(object: RoleObject, settings: Pick<DecisionSettings, "mode">): boolean;
   /** Resolves the role as the controller of the object does. */
   resolve(inventory: Inventory, object: T, settings: DecisionSettings): Resolution;
+  /** Returns what the inventory contains of the source. */
+  knownIn(inventory: Inventory): KnownRoles;
   /** Returns every role that the objects of the source name. */
   targets(inventory: Inventory, settings: Pick<DecisionSettings, "ackSystemNamespace">): RoleTargets;
 }

@@ -1,6 +1,7 @@
 import type { DecisionSettings, Occasion, Severity } from "./context.ts";
 import { ALWAYS_DENYING, OTHER_CHECKS } from "./profiles.ts";
 import type { CheckEntry, Requirement } from "./check.ts";
+import type { StoreKey } from "./store.ts";
 
 /** A check of a list that applies on an occasion. */
 export interface PlannedCheck {
@@ -9,7 +10,8 @@ export interface PlannedCheck {
   /** The index in the list. */
   readonly index: number;
   readonly requires: readonly Requirement[];
-  readonly readsResources: boolean;
+  /** The stores that the check reads while some of their kinds may not be listed. */
+  readonly partialStores: readonly StoreKey[];
 }
 
 const BY_DEFAULT: readonly Occasion[] = ["CREATE", "UPDATE", "AUDIT"];
@@ -37,7 +39,8 @@ function plan(checks: readonly CheckEntry[], occasion: Occasion, settings: Decis
     const check = occasion === "AUDIT" ? { ...listed, ...listed.inAudit } : listed;
     const { on = BY_DEFAULT, requires = [] } = check;
     if (!on.includes(occasion) || severityOf(check, settings) === "off") return [];
-    return [{ check, index, requires, readsResources: requires.includes("resources") }];
+    const partialStores = requires.flatMap(({ store }) => (store?.isPartial === true ? [store] : []));
+    return [{ check, index, requires, partialStores }];
   });
 }
 

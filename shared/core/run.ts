@@ -1,4 +1,3 @@
-import { RESOURCES } from "../ack/resources.ts";
 import type { DecisionSettings } from "./context.ts";
 import { LIMITS } from "./limits.ts";
 import { mayWaive, waivedChecks } from "./waiver.ts";
@@ -41,7 +40,7 @@ export function* runBoundChecks(
     for (const planned of plannedChecks(bound.checks, operationOf(input), settings)) {
       const needs = requirements.unmet(planned.requires);
       if (needs.length > 0) {
-        skipped.push({ code: planned.check.id, needs: needs.join(", ") });
+        skipped.push({ code: planned.check.id, needs: needs.map(({ name }) => name).join(", ") });
         continue;
       }
       const work = bound.faults(planned.index);
@@ -70,9 +69,10 @@ const NONE: readonly never[] = [];
 
 /** Reports the kinds whose objects the check could not read, because the objects have not been listed. */
 function unlistedFor(
-  { check, readsResources }: PlannedCheck, { inventory = null }: CheckInput,
+  { check, partialStores }: PlannedCheck, { inventory = null }: CheckInput,
 ): readonly SkippedCheck[] {
-  const unlisted = readsResources && inventory !== null ? [...inventory.unlisted(RESOURCES)] : NONE;
+  if (partialStores.length === 0 || inventory === null) return NONE;
+  const unlisted = partialStores.flatMap((store) => [...inventory.unlisted(store)]);
   if (unlisted.length === 0) return NONE;
   const kinds = unlisted.toSorted(compareText).join(", ");
   return [{ code: check.id, needs: `the objects of ${kinds}, which have not been listed` }];

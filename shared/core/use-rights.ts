@@ -1,6 +1,5 @@
 import { SELECTOR_GROUP } from "./ack-groups.ts";
 import { identityKindOf, identityPlural, INFRASTRUCTURE_GROUP } from "./capa-kinds.ts";
-import type { IdentityReference } from "../capa/identity.ts";
 
 /** A selector or an identity that a requester needs the right to `use`. */
 export interface UsedObject {
@@ -16,7 +15,7 @@ export function usedSelector(name: string): UsedObject {
 }
 
 /** Null stands for every identity. */
-export function usedIdentity(identity: IdentityReference | null): UsedObject {
+export function usedIdentity(identity: Readonly<Record<"kind" | "name", string>> | null): UsedObject {
   const kind = identity === null ? null : identityKindOf(identity.kind);
   const resource = kind === null ? "*" : identityPlural(kind);
   return { group: INFRASTRUCTURE_GROUP, resource, name: identity?.name ?? "" };

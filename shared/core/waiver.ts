@@ -6,6 +6,7 @@ import { annotationAt } from "../formats/object-meta.ts";
 import { listOf, MAX_NAMES, quote } from "../formats/text.ts";
 import { LIMITS } from "./limits.ts";
 import type { Fault, QuickCheck } from "./check.ts";
+import { NEEDS } from "./requirements.ts";
 
 type WaiverSettings = ControllerSettings
   & Pick<DecisionSettings, "waiverUsers" | "waiverGroups" | "capaServiceAccounts">;
@@ -40,7 +41,7 @@ export const WAIVER_01: QuickCheck<WaiverChange> = {
   fix: `remove the annotation ${WAIVER_ANNOTATION}, or ask a user in --waiver-users or in a group in --waiver-groups `
     + "to set it",
   example: `metadata: {annotations: {${WAIVER_ANNOTATION}: IRS-30}} # set by a user who is not a waiver user`,
-  requires: ["the requester"],
+  requires: [NEEDS.requester],
   ofChange: true, // the webhook does not know who wrote the stored object
   bindsControllers: true,
   when: hasWaivers,

@@ -6,7 +6,16 @@ import type { FieldPath } from "../formats/json.ts";
 import { TRUST_CODES, type TrustCode } from "./trust-code.ts";
 import type { TrustProblem } from "./trust-problem.ts";
 import type { TrustReview } from "./trust-review.ts";
-import type { CheckEntry, CheckInput, Fault, QuickCheck } from "../core/check.ts";
+import type { CheckEntry, CheckInput, Fault, QuickCheck, Requirement } from "../core/check.ts";
+
+declare module "../core/check.ts" {
+  interface CheckInput {
+    /** Who can assume the roles of the input. Default: null, without exports of IAM. */
+    readonly trust?: TrustReview | null;
+  }
+}
+
+const IAM: Requirement = { name: "--iam", isMet: ({ trust = null }) => trust !== null };
 
 /** What is wrong with the roles that an object names. All checks of the object share the answers. */
 export class RoleTrust {
@@ -46,7 +55,7 @@ type Description = Pick<CheckEntry, "severity" | "reason" | "fix" | "example">;
 /** The checks need exports of IAM, which are never of this moment, so the webhook does not run them. */
 function trustCheck(id: TrustCode, description: Description): QuickCheck<RoleTrust> {
   return {
-    id, ...description, waivable: true, requires: ["--iam"], on: ["CREATE", "AUDIT"],
+    id, ...description, waivable: true, requires: [IAM], on: ["CREATE", "AUDIT"],
     find: (trust) => trust.faults(id),
   };
 }

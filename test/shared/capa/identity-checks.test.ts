@@ -284,7 +284,7 @@ test("a stored identity whose selector is not valid can be repaired and deleted"
 });
 
 test("CI-35: is off by default, denies no identity and requires STS, which only the sidecar calls", (t) => {
-  t.match(CI_35, { severity: "off", requires: ["STS"] });
+  t.match(CI_35, { severity: "off", requires: [{ name: "STS" }] });
   t.same(CI_35.find(), []);
   t.same(capaLines("CI-35", role(), { objects: [controllerIdentity()] }), []);
   t.end();

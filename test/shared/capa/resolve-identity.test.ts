@@ -1,7 +1,7 @@
 import type { Resolution } from "../../../shared/core/resolution.ts";
 import { test } from "tap";
 import { readReferrer } from "../../../shared/capa/referrer.ts";
-import { resolveReferrer } from "../../../shared/capa/resolve-identity.ts";
+import { IDENTITY_ROLES, resolveReferrer } from "../../../shared/capa/resolve-identity.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
   clusterObject, controllerIdentity, identityObject, roleARN, roleIdentity, staticIdentity,
@@ -128,5 +128,11 @@ test("a role that is missing or is not an ARN has no account, and the region fal
     outcome: "selected", roleARN: "x", accountID: null, region: { value: "us-east-1", from: "controller" },
   });
   t.match(resolve(cluster, [roleIdentity("r", null, {}, { roleARN: null })]), { roleARN: null, accountID: null });
+  t.end();
+});
+
+test("an inventory without an identity knows no roles of clusters", (t) => {
+  t.same(IDENTITY_ROLES.knownIn(inventoryWith([], { origin: "file" })), { hasRoles: false, readsNamespace: true });
+  t.same(IDENTITY_ROLES.knownIn(inventoryWith(OBJECTS, { origin: "file" })), { hasRoles: true, readsNamespace: true });
   t.end();
 });
