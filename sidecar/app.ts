@@ -9,10 +9,9 @@ import type { Clock, SteadyClock } from "../shared/core/clock.ts";
 import { limitConnections } from "../shared/server/connection-limit.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { LiveClosures } from "./installed-profile.ts";
-import { InventoryMemo } from "./inventory-memo.ts";
-import { answerAgain } from "./http/answer-again.ts";
+import { AnswerMemo, type AnswerMemoPorts } from "./http/answer-memo.ts";
 import { addSTSRoutes, sendSTSError, type STSRoutePorts, toSTSError } from "./http/sts-routes.ts";
-import { addCredentialRoutes, type CredentialRequest, requestedOf } from "./http/credential-routes.ts";
+import { addCredentialRoutes, requestedOf } from "./http/credential-routes.ts";
 import { decorateRequests, RejectionLog } from "./http/rejection-log.ts";
 import { readBody } from "./http/read-body.ts";
 import { faultOfRequest, isSTSPath, type RequestCheckPorts } from "./http/request-check.ts";
@@ -21,7 +20,8 @@ import type { SidecarMetrics } from "./metrics.ts";
 import type { SidecarOptions } from "./options.ts";
 import { STSErrorResponse } from "./sts/query-protocol.ts";
 
-interface SidecarPorts extends Omit<STSRoutePorts, "grants" | "requests">, RequestCheckPorts {
+interface SidecarPorts extends Omit<STSRoutePorts, "answers">, RequestCheckPorts,
+  Pick<AnswerMemoPorts, "base" | "sessions" | "audit"> {
   readonly clock: SteadyClock;
   readonly profile: LiveClosures;
   readonly log: Logger;
@@ -63,15 +63,13 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   const isExcess = limitConnections(server, CONNECTIONS, ports.clock);
   const faultOf = ({ raw }: FastifyRequest, reply: FastifyReply): ResolverError | null =>
     (isExcess(raw.socket) ? tooManyConnections(reply) : faultOfRequest(raw, ports));
-  const routePorts = {
-    ...ports, requests: new InventoryMemo<CredentialRequest>(ports.source, ports.profile),
-    grants: new InventoryMemo<Grant>(ports.source, ports.profile),
-  };
+  const answers = new AnswerMemo(ports);
+  const routePorts = { ...ports, answers };
   const app = fastify({
     ...SERVER_OPTIONS,
     serverFactory: (handler) => server.on("request", (request, response) => {
-      const isServed = server.listening && !isExcess(request.socket) && answerAgain(request, response, routePorts);
-      if (!isServed) handler(request, response);
+      const isAnswered = server.listening && !isExcess(request.socket) && answers.answer(request, response);
+      if (!isAnswered) handler(request, response);
     }),
     clientErrorHandler: (error, socket) => rejectUnparsed(error, socket, { ...ports, rejections }),
     // fastify does not run hooks for a path that it cannot decode.

@@ -41,12 +41,13 @@ const MAX_LENGTH = 2_048;
  * the fields.
  */
 export class AuditLog {
+  /** Counts the requests of a client after its line. */
+  readonly repeats: RepeatCounter;
   readonly #log: AuditLogPorts["log"];
-  readonly #repeats: RepeatCounter;
 
   constructor({ log, clock }: AuditLogPorts) {
     this.#log = log;
-    this.#repeats = new RepeatCounter({ ...REPEATS, clock });
+    this.repeats = new RepeatCounter({ ...REPEATS, clock });
   }
 
   /** Logs a session that STS returned for the role of a selector, of a CARM map or of an identity. */
@@ -64,17 +65,12 @@ export class AuditLog {
     const selectors = grant.verdict === "role" ? grant.selectors.join() : "";
     const own = { key: `${client.key} ${selectors} ${sessionKey}`, state };
     // Clients could use up all entries of clients, but not hide a session, which has an entry too.
-    const repeats = this.#repeats.count(own, { key: sessionKey, state });
+    const repeats = this.repeats.count(own, { key: sessionKey, state });
     if (repeats !== null) {
       const fields = { ...client.fields(), ...fieldsOfGrant(grant), ...fieldsOfSession(credentials) };
       this.#log.info({ ...fields, ...(repeats > 0 && { repeats }) }, "credentials issued to a client");
     }
-    return this.#repeats.find(own);
-  }
-
-  /** Counts that a client gets the same credentials again. Returns false if `issued` must log a line. */
-  issuedAgain(entry: RepeatEntry, { accessKeyID }: Credentials): boolean {
-    return this.#repeats.countAgain(entry, accessKeyID);
+    return this.repeats.find(own);
   }
 }
 

@@ -55,15 +55,17 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   const registry = createRegistry({ component: "sidecar" });
   const issued = await IssuedCredentials.open(settings.stateDir, { log, clock });
   const services = new Services(settings, { ...runtime, options, registry, clock, issued, random: Math.random });
-  const { metrics, issuer, base, secrets, profile } = services;
+  const { metrics, base, secrets, profile } = services;
   const token = await TokenFile.open(settings.tokenFile ?? "", { log, clock, metrics, randomBytes })
     .catch((error: unknown) => {
       services.close();
       throw error;
     });
   const retryAfterSeconds = (): number => services.retryAfterSeconds;
+  const { issuer, sessions, audit } = services;
   const app = buildSidecar(options, {
-    source, log, token: token.check, clock, issued, listen, metrics, issuer, profile, retryAfterSeconds,
+    source, log, token: token.check, clock, issued, listen, metrics, issuer, profile, base, sessions, audit,
+    retryAfterSeconds,
   });
   // Closes the servers before the STS client, because requests in flight can still call STS.
   const closers = [() => closeApp(app, clock), async () => { token.close(); services.close(); await issued.close(); }];

@@ -17,7 +17,7 @@ export interface SidecarMetrics {
    */
   readonly responses: ResponseMetrics<"code">;
   /** `result` is `hit`, `miss` or `stale`. `stale` is a cached session whose last refresh failed. */
-  readonly cacheLookups: { inc: (labels: { readonly result: "hit" | "miss" | "stale" }) => void };
+  readonly cacheLookups: Counter<"result">;
   /** `code` is `ok`, a documented STS error code, `other` or `unreachable`. */
   readonly stsCalls: Counter<"action" | "code">;
   readonly stsCallDuration: Histogram<"action">;
@@ -56,7 +56,10 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
         requests: "Responses by path and HTTP status.", duration: "Time from the request headers to the response.",
       },
     }),
-    cacheLookups: lookupCounter(registers),
+    cacheLookups: counter(
+      "cache_lookups", "Lookups of cached role sessions by result. A session is stale if its last refresh failed.",
+      ["result"],
+    ),
     stsCalls: counter("sts_calls", "STS calls by action and outcome.", ["action", "code"]),
     stsCallDuration: new Histogram({
       name: `${PREFIX}sts_call_duration_seconds`,
@@ -76,20 +79,6 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
   };
   initializeAlertedSeries(metrics);
   return metrics;
-}
-
-/** Adds up the lookups until a scrape, because each request for cached credentials is one. */
-function lookupCounter(registers: Registry[]): SidecarMetrics["cacheLookups"] {
-  const counts = new Map<string, number>();
-  const counter = new Counter({
-    name: `${PREFIX}cache_lookups_total`, labelNames: ["result"], registers,
-    help: "Lookups of cached role sessions by result. A session is stale if its last refresh failed.",
-    collect: () => {
-      for (const [result, count] of counts) counter.inc({ result }, count);
-      counts.clear();
-    },
-  });
-  return { inc: ({ result }) => void counts.set(result, (counts.get(result) ?? 0) + 1) };
 }
 
 /** Sets the series that alerts use to 0. If the first sample of a counter were 1, Prometheus would see no increase. */

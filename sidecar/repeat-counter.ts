@@ -62,7 +62,7 @@ export class RepeatCounter {
    * Counts a repeat. Returns false if it is not a repeat, and `count` must count it. An entry that was dropped because
    * there are too many subjects still counts until the end of its period.
    */
-  countAgain(entry: RepeatEntry, state: string, nowMs = this.#options.clock.steady()): boolean {
+  countAgain(entry: RepeatEntry, state: string, nowMs: number): boolean {
     if (nowMs >= entry.untilMs) return false;
     if (entry.state !== state && entry.states < this.#options.maxStates) return false;
     entry.repeats += 1;

@@ -55,14 +55,14 @@ export class Services {
   readonly base: BaseIdentity;
   readonly profile: LiveClosures;
   readonly issuer: Issuer;
+  readonly sessions: CredentialCache;
+  readonly audit: AuditLog;
   /** Null if the sidecar does not read Secrets. */
   readonly secrets: IdentitySecrets | null;
   readonly #settings: SidecarSettings;
   readonly #ports: ServicePorts;
   readonly #events: EventLog;
-  readonly #audit: AuditLog;
   readonly #sts: STS;
-  readonly #sessions: CredentialCache;
   readonly #guard: STSCallGuard;
   readonly #refused: RefusedIdentities;
   /** Null if the inventory consists of manifests. */
@@ -79,10 +79,10 @@ export class Services {
     [this.#settings, this.#ports] = [settings, ports];
     const metrics = createSidecarMetrics(registry);
     const events = new EventLog(ports.log);
-    [this.metrics, this.#events, this.#audit] = [metrics, events, new AuditLog(ports)];
+    [this.metrics, this.#events, this.audit] = [metrics, events, new AuditLog(ports)];
     const guard = new STSCallGuard({ clock, onCircuit: (state, reason) => events.logCircuit(state, reason) });
     this.#guard = guard;
-    this.#sessions = new CredentialCache({
+    this.sessions = new CredentialCache({
       clock, random, guard, lookups: metrics.cacheLookups,
       onShortLived: (key, lifeMs) => events.logShortSession(key, lifeMs),
       onRefresh: (key, error, state) => events.logRefresh(roleOfSession(key), error, state),
@@ -109,7 +109,7 @@ export class Services {
     this.#probe = this.#startProbe();
     const selectors = (): SelectorStore => source.inventory.of(SELECTORS);
     registerInventoryMetrics(registry, { source, selectors, steadyMs: () => clock.steady() });
-    const state = { sessions: this.#sessions, guard, base: this.base, probe: this.#probe, refused: this.#refused };
+    const state = { sessions: this.sessions, guard, base: this.base, probe: this.#probe, refused: this.#refused };
     registerSidecarState(registry, state, () => clock.now());
   }
 
@@ -124,7 +124,7 @@ export class Services {
     void this.#roleEvents?.close();
     this.#probe?.close();
     this.base.close();
-    this.#sessions.close();
+    this.sessions.close();
   }
 
   #isCurrent(identity: Identity): boolean {
@@ -136,12 +136,12 @@ export class Services {
     const { api, clock } = this.#ports;
     const onRequest = (result: string): void => this.metrics.tokenRequests.inc({ result });
     return new IdentitySessions(this.#settings, {
-      base: this.base, sts: this.#sts, sessions: this.#sessions, secrets: this.secrets,
+      base: this.base, sts: this.#sts, sessions: this.sessions, secrets: this.secrets,
       isCurrent: (identity) => this.#isCurrent(identity),
       tokens: api === undefined ? null : new ServiceAccountTokens({ api, clock, onRequest }),
       onAssumed: (identity, session) => {
         this.#refused.remove(identity);
-        this.#audit.obtained(identity, session);
+        this.audit.obtained(identity, session);
       },
       onRefused: (role) => {
         this.#refused.add(role.identity);
@@ -153,8 +153,8 @@ export class Services {
   #createIssuer(): Issuer {
     const { issued, source, options } = this.#ports;
     return new Issuer(this.#settings, {
-      base: this.base, profile: this.profile, sts: this.#sts, sessions: this.#sessions, identities: this.#identities,
-      issued, audit: this.#audit,
+      base: this.base, profile: this.profile, sts: this.#sts, sessions: this.sessions, identities: this.#identities,
+      issued, audit: this.audit,
       isGranted: (grant) => isStillGranted(source.inventory, grant, options),
       onRefused: (grant, error) => this.#roleEvents?.refused(grant, error),
       onAccountRejected: () => this.metrics.accountRejections.inc(),

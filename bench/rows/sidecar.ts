@@ -103,7 +103,7 @@ const CREDENTIALS: Row = {
     const output = await outputOf(sidecar, options, "SecretAccessKey");
     const floor = await startFloor(stage, { ...output, token: TOKEN });
     const figures = loadFigures(await loadPair(stage, [sidecar, floor], options), {
-      perSecond: atLeast(0.9, "ratio"), processorUs: atMost(4, "difference"),
+      perSecond: atLeast(0.6, "ratio"),
     });
     const bare = await startHTTPFloor(stage);
     const [, http = []] = await loadPair(stage, [floor, bare], options);
@@ -163,7 +163,7 @@ const ASSUME_ROLE: Row = {
     const options = { requests: await assumeRoleRequests(sidecar, signer, keys(stage)), connections: CONNECTIONS };
     const output = await outputOf(sidecar, options, "<SessionToken>");
     const floor = await startFloor(stage, { ...output, signer });
-    return loadFigures(await loadPair(stage, [sidecar, floor], options), { perSecond: atLeast(0.6, "ratio") });
+    return loadFigures(await loadPair(stage, [sidecar, floor], options), { perSecond: atLeast(0.35, "ratio") });
   },
   profile: (stage) => profile(
     stage, (flags) => fromFile(stage, FEW_KEYS, [...flags, SOURCE_COMMAND]),

@@ -100,13 +100,10 @@ export class CredentialCache {
     return this.#entries.get(key);
   }
 
-  /** If `get` would return these credentials at once, counts a use as `get` does, and returns true. */
-  reuse(entry: Entry, lookup: Lookup, credentials: Credentials): boolean {
-    const reading = readClocks(this.#options.clock);
-    if (!entry.isCached || usableAt(entry, reading) !== credentials) return false;
+  /** Counts a use of a cached entry that is usable, as `get` does. */
+  use(entry: Entry, lookup: Lookup, reading: ClockReading): void {
     this.#markUsed(entry, lookup, reading);
     this.#countUse(entry, reading);
-    return true;
   }
 
   /** Removes the session, so that the next `get` loads a new session. */

@@ -6,17 +6,17 @@ import { identityKey } from "../../shared/capa/identity.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/core/session.ts";
 import { sentBy } from "../../shared/trust/refused-call.ts";
 import type { AuditClient, AuditLog } from "../audit-log.ts";
-import type { BaseIdentity } from "../base/identity.ts";
+import type { BaseIdentity, VerifiedBase } from "../base/identity.ts";
 import type { LiveClosures } from "../installed-profile.ts";
 import type { SidecarSettings } from "../options.ts";
+import type { RepeatEntry } from "../repeat-counter.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { RefusedCallError, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import type { CredentialCache } from "./cache.ts";
 import type { IdentitySessions } from "../identities/sessions.ts";
 import type { IssuedKind } from "./issued-journal.ts";
-import type { IssuedCredentials } from "./issued.ts";
-import { LastIssues, type SharedSession } from "./last-issues.ts";
-import { type Credentials, SessionKeyCache } from "./session.ts";
+import type { IssuedCredentials, StoredKey } from "./issued.ts";
+import { type Credentials, type Entry, type Lookup, sessionKey } from "./session.ts";
 
 /** The settings of the sidecar on which the issued credentials depend. */
 export type IssuerSettings = Pick<
@@ -32,7 +32,7 @@ interface IssuerPorts {
   /** The sessions of CAPA identities. */
   readonly identities: Pick<IdentitySessions, "get">;
   readonly issued: Pick<IssuedCredentials, "record" | "accountID">;
-  readonly audit: Pick<AuditLog, "obtained" | "issued" | "issuedAgain">;
+  readonly audit: Pick<AuditLog, "obtained" | "issued">;
   /**
    * Whether the role of the grant is granted now. The sidecar does not refresh the session of a role that is not
    * granted. By default, every role is granted.
@@ -63,12 +63,34 @@ interface RequestedSession {
   readonly policyARNs: readonly string[];
 }
 
+/** A session of default settings, which all clients of its role share. */
+interface SharedSession {
+  /** The identity that assumed the role. */
+  readonly base: VerifiedBase;
+  readonly lookup: Lookup;
+}
+
 interface KeyedSession {
   /** Identifies the session and its renewals. */
   readonly sessionKey: string;
   readonly credentials: Credentials;
   /** Absent for a session that clients do not share. */
   readonly shared?: SharedSession;
+}
+
+/** All that decides whether a client that got a shared session can get it again. */
+export interface SharedIssue extends SharedSession {
+  readonly credentials: Credentials;
+  readonly entry: Entry;
+  readonly stored: StoredKey;
+  /** The entry of the audit log that counts the requests of the client. */
+  readonly repeats: RepeatEntry;
+}
+
+export interface Issued {
+  readonly credentials: Credentials;
+  /** Null for a session that clients do not share, or a client that the audit log does not tell from others. */
+  readonly shared: SharedIssue | null;
 }
 
 /**
@@ -87,15 +109,12 @@ function isDefault({ durationSeconds, policy, policyARNs }: RequestedSession): b
 export class Issuer {
   readonly #settings: IssuerSettings;
   readonly #ports: IssuerPorts;
-  readonly #keys = new SessionKeyCache();
-  readonly #last: LastIssues;
   /** The pinned account; null until the first credentials are issued. */
   #account: string | null;
 
   constructor(settings: IssuerSettings, ports: IssuerPorts) {
     this.#settings = settings;
     this.#ports = ports;
-    this.#last = new LastIssues(ports);
     // Restores the pinned account, because a restart of the sidecar does not restart the controller, and the controller
     // reads its account only once.
     this.#account = settings.scopeNamespace === null ? null : ports.issued.accountID;
@@ -105,7 +124,7 @@ export class Issuer {
    * Returns the granted credentials, and records them for `/sts` and in the audit log. Rejects with the reason of a
    * denied grant, or with an STS error.
    */
-  async credentialsFor(grant: Grant | IdentityGrant, issue: IssueOptions): Promise<Credentials> {
+  async credentialsFor(grant: Grant | IdentityGrant, issue: IssueOptions): Promise<Issued> {
     const { kind, client, requested = DEFAULT_SESSION, isLate = () => false } = issue;
     if (grant.verdict === "denied") throw new ResolverError(grant.code, grant.message);
     if (grant.verdict === "role") {
@@ -119,25 +138,19 @@ export class Issuer {
       this.#requireAllowed(credentials.accountID, "The identity", "ERR_IDENTITY_ACCOUNT");
     }
     // A client whose request timed out does not receive the credentials, so the credentials must not pin the account.
-    if (isLate()) return credentials;
+    if (isLate()) return { credentials, shared: null };
     // The clients of identities are tools that read several accounts, so an identity pins no account.
     if (kind !== "identity") this.#pinAccount(credentials.accountID);
     const stored = await this.#ports.issued.record(credentials, grant.verdict === "base" ? "base" : kind);
-    this.#last.issue({ grant, client, stored, ...session });
-    return credentials;
+    const repeats = this.#ports.audit.issued({ grant, client, ...session });
+    return { credentials, shared: this.#sharedIssue(session, stored, repeats) };
   }
 
-  /**
-   * Does the same as `credentialsFor` without waiting, for a grant whose credentials have been issued before. Returns
-   * null if anything is not known yet, or would be rejected.
-   */
-  issueAgain(grant: RoleGrant, { kind, client, requested = DEFAULT_SESSION }: IssueOptions): Credentials | null {
-    if (!isDefault(requested)) return null;
-    const last = this.#last.find(grant, kind);
-    if (last === null) return null;
-    const { credentials } = last;
-    if (this.#settings.scopeNamespace !== null && credentials.accountID !== this.#account) return null;
-    return this.#last.reissue(last, grant, client) ? credentials : null;
+  #sharedIssue({ sessionKey: key, shared, credentials }: KeyedSession, stored: StoredKey, repeats?: RepeatEntry):
+    SharedIssue | null {
+    const entry = this.#ports.sessions.find(key);
+    if (shared === undefined || repeats === undefined || entry === undefined) return null;
+    return { ...shared, credentials, entry, stored, repeats };
   }
 
   #requireAllowed(accountID: string, subject: string, code: "ERR_IDENTITY_ACCOUNT" | "ERR_SELECTOR_NOT_GRANTED"): void {
@@ -153,8 +166,8 @@ export class Issuer {
     if (grant.verdict === "role") return this.#roleSession(grant, requested);
     if (grant.verdict === "base") return { sessionKey: "base", credentials: await this.#baseSession() };
     const identity = identityOfGrant(grant);
-    const sessionKey = identity === null ? "base" : identityKey(identity);
-    return { sessionKey, credentials: await this.#ports.identities.get(grant) };
+    const key = identity === null ? "base" : identityKey(identity);
+    return { sessionKey: key, credentials: await this.#ports.identities.get(grant) };
   }
 
   /**
@@ -207,7 +220,7 @@ export class Issuer {
     const verified = await base.whenVerified();
     const { arn, isSession } = verified;
     const request = this.#requestFor(grant, requested, isSession);
-    const key = this.#keys.keyOf(grant.grantedBy, request, { identity: arn, region: this.#settings.region });
+    const key = sessionKey(request, { identity: arn, region: this.#settings.region });
     const load = (signal: AbortSignal): Promise<Credentials> => this.#assume(grant, request, signal);
     const isGranted = (): boolean => this.#ports.isGranted?.(grant) ?? true;
     const lookup = { key, grantedBy: grant.grantedBy, isAwaited, load, isGranted };

@@ -33,35 +33,6 @@ export function sessionKey(request: SessionRequest, { identity, region, owner }:
   return JSON.stringify(owner === undefined ? [roleARN, digest] : [roleARN, digest, owner]);
 }
 
-interface CachedKey {
-  readonly request: SessionRequest;
-  readonly caller: Caller;
-  readonly key: string;
-}
-
-/** Caches the last session key of each grant, because computing a key takes longer than a cache lookup. */
-export class SessionKeyCache {
-  readonly #keys = new WeakMap<object, CachedKey>();
-
-  /**
-   * Returns the cached or computed `sessionKey(request, caller)`. `grantedBy` is the object that grants the session.
-   */
-  keyOf(grantedBy: object, request: SessionRequest, caller: Caller): string {
-    const cached = this.#keys.get(grantedBy);
-    if (cached !== undefined && isSame(cached.request, request) && isSame(cached.caller, caller)) return cached.key;
-    const key = sessionKey(request, caller);
-    this.#keys.set(grantedBy, { request, caller, key });
-    return key;
-  }
-}
-
-/** Whether `a` and `b` have the same fields in the same order, and the same value in each field. */
-function isSame(a: object, b: object): boolean {
-  const [fields, others] = [Object.entries(a), Object.entries(b)];
-  if (fields.length !== others.length) return false;
-  return fields.every(([name, value], i) => name === others[i]?.[0] && value === others[i][1]);
-}
-
 /** Returns the role ARN in a session key. */
 export function roleOfSession(key: string): string {
   const [role] = partsOf(key);

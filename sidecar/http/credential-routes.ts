@@ -8,31 +8,20 @@ import { grantInNamespace, grantSelector } from "../../shared/resolution/grant-d
 import { deny, describeKinds, type Grant } from "../../shared/core/grant.ts";
 import { notLoaded } from "../../shared/server/readiness.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
-import type { AuditClient } from "../audit-log.ts";
 import type { IssuedKind } from "../credentials/issued-journal.ts";
 import type { Issuer } from "../credentials/issuer.ts";
 import { checkProfileKnown, type LiveClosures } from "../installed-profile.ts";
-import type { InventoryMemo } from "../inventory-memo.ts";
 import type { SidecarOptions } from "../options.ts";
+import type { AnswerMemo } from "./answer-memo.ts";
 import {
   checkNamespaceName, readNamespaceParameter, readResourceDescription, rejectQuery, type ResourceDescription,
 } from "./credential-query.ts";
-import { ANSWER_LIMIT_MS, sendCredentials, withAnswerLimit } from "./respond.ts";
-
-/** A valid request for credentials, and the decision on it. */
-export interface CredentialRequest {
-  readonly grant: Grant | IdentityGrant;
-  readonly kind: IssuedKind;
-  readonly client: AuditClient;
-  /** The route pattern. */
-  readonly path: string;
-}
+import { ANSWER_LIMIT_MS, credentialsBody, sendCredentials, withAnswerLimit } from "./respond.ts";
 
 export interface CredentialRoutePorts {
   readonly source: Pick<InventorySource, "inventory" | "status">;
   readonly profile: LiveClosures;
-  /** The requests by path. */
-  readonly requests: InventoryMemo<CredentialRequest>;
+  readonly answers: AnswerMemo;
   readonly issuer: Issuer;
   readonly clock: Clock;
 }
@@ -42,7 +31,7 @@ interface Demand {
   readonly kind: IssuedKind;
   /** What the request asks for as text, without labels, of which a client could send any number. */
   readonly client: string;
-  readonly decide: (inventory: Inventory) => CredentialRequest["grant"];
+  readonly decide: (inventory: Inventory) => Grant | IdentityGrant;
 }
 
 /** Adds the routes `GET /v1/credentials` and `GET /v1/credentials/...`. */
@@ -80,7 +69,7 @@ function addIdentityRoute(app: FastifyInstance, options: SidecarOptions, ports: 
     const namespace = readNamespaceParameter(request.url);
     request.requested = () => ({ kind, name, namespace });
     return issueCredentials(ports, reply, () => {
-      const decide = (inventory: Inventory): CredentialRequest["grant"] => (
+      const decide = (inventory: Inventory): Grant | IdentityGrant => (
         grantIdentity(inventory, { kind, name, namespace }, options)
       );
       return { kind: "identity", client: `identities/${kind}/${name} ${namespace}`, decide };
@@ -91,11 +80,6 @@ function addIdentityRoute(app: FastifyInstance, options: SidecarOptions, ports: 
 /** Returns the route and the parameters of the request, for the audit log. */
 export function clientFields({ routeOptions, requested }: FastifyRequest): Readonly<Record<string, unknown>> {
   return { path: routeOptions.url, requested: requested?.() ?? null };
-}
-
-/** Does not keep the request in memory. */
-function rememberedClient(key: string, fields: ReturnType<AuditClient["fields"]>): AuditClient {
-  return { key, fields: () => fields };
 }
 
 /**
@@ -146,24 +130,23 @@ function servedKinds(requested: KindArgument, served: readonly KindArgument[]): 
 }
 
 /**
- * Issues the credentials that the request asks for. The request is read and decided once until the inventory or the
- * profile changes. A removed selector therefore grants no role, even if the cache still has the session of its role.
+ * Issues the credentials that the request asks for. Decides first: a removed selector grants no role, even if the cache
+ * still has the session of its role.
  */
 async function issueCredentials(
-  { source, profile, requests, issuer, clock }: CredentialRoutePorts, reply: FastifyReply, read: () => Demand,
+  { source, profile, answers, issuer, clock }: CredentialRoutePorts, reply: FastifyReply, read: () => Demand,
 ): Promise<FastifyReply> {
   const { request } = reply;
-  const { grant, kind, client } = requests.of(request.url, (inventory) => {
-    const { decide, ...demand } = read();
-    if (!source.status.loaded) throw notLoaded(source.status);
-    checkProfileKnown(profile);
-    return {
-      grant: decide(inventory), kind: demand.kind, path: request.routeOptions.url ?? "",
-      client: rememberedClient(demand.client, clientFields(request)),
-    };
-  });
+  const { kind, client: key, decide } = read();
+  if (!source.status.loaded) throw notLoaded(source.status);
+  checkProfileKnown(profile);
+  const { knowledge } = answers;
+  const grant = decide(knowledge.inventory);
   if (grant.verdict !== "identity") request.grant = grant;
-  const credentials = await withAnswerLimit(clock, ANSWER_LIMIT_MS.container, (isLate) =>
+  const client = { key, fields: () => clientFields(request) };
+  const issued = await withAnswerLimit(clock, ANSWER_LIMIT_MS.container, (isLate) =>
     issuer.credentialsFor(grant, { kind, client, isLate }));
-  return sendCredentials(reply, credentials, clock.now());
+  const body = credentialsBody(issued.credentials, clock.now());
+  answers.remember({ path: request.url, route: request.routeOptions.url ?? "", issued, body }, knowledge);
+  return sendCredentials(reply, body);
 }

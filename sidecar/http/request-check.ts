@@ -1,6 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
 import type { SteadyClock } from "../../shared/core/clock.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { formatListenAddress, type ListenAddress } from "../../shared/server/listen-address.ts";
@@ -17,7 +16,6 @@ export class TokenCheck {
   readonly #clock: SteadyClock;
   #current: Buffer;
   #previous: { readonly digest: Buffer; readonly untilSteadyMs: number } | null = null;
-  #rotations = 0;
 
   constructor(token: string, clock: SteadyClock) {
     this.#current = digestOf(token);
@@ -32,11 +30,6 @@ export class TokenCheck {
     return isCurrent || (equalsPrevious && this.#isPreviousValid);
   }
 
-  /** Identifies the only valid token until the next rotation; null while the previous token is valid too. */
-  get generation(): number | null {
-    return this.#isPreviousValid ? null : this.#rotations;
-  }
-
   get #isPreviousValid(): boolean {
     return this.#previous !== null && this.#clock.steady() < this.#previous.untilSteadyMs;
   }
@@ -47,7 +40,6 @@ export class TokenCheck {
     if (digest.equals(this.#current)) return false;
     this.#previous = { digest: this.#current, untilSteadyMs: this.#clock.steady() + PREVIOUS_TOKEN_MS };
     this.#current = digest;
-    this.#rotations += 1;
     return true;
   }
 }
@@ -90,27 +82,12 @@ export interface RequestCheckPorts {
  * the host name of the web page. Requests to `POST /sts` have no token; the route checks who signed them before
  * it reads the body, and verifies the signature after it.
  */
-export function faultOfRequest(request: IncomingMessage, ports: RequestCheckPorts): ResolverError | null {
-  if (!isSTSPath(request.url ?? "")) return faultOfCredentialRequest(request, ports);
-  return faultOfSTSRequest(request) ?? faultOfSender(request, ports.listen.address);
-}
-
-function faultOfCredentialRequest(
-  request: IncomingMessage, { listen, token }: RequestCheckPorts,
-): ResolverError | null {
-  // Read once: the previous token can become invalid between two reads of the clock.
-  const { generation } = token;
-  const fault = faultOfMethod(request, "GET");
-  if (fault !== null || repeatsHeaders(request, generation)) return fault;
-  const foreign = faultOfSender(request, listen.address);
-  if (foreign !== null) return foreign;
-  if (!token.accepts(request.headers.authorization ?? "")) return invalidToken();
-  if (generation !== null) ACCEPTED.set(request.socket, { rawHeaders: request.rawHeaders, generation });
-  return null;
-}
-
-function faultOfSender(request: IncomingMessage, listen: ListenAddress): ResolverError | null {
-  return faultOfHost(request, listen) ?? faultOfHeaders(request);
+export function faultOfRequest(request: IncomingMessage, { listen, token }: RequestCheckPorts): ResolverError | null {
+  const isSTS = isSTSPath(request.url ?? "");
+  const fault = (isSTS ? faultOfSTSRequest(request) : faultOfMethod(request, "GET"))
+    ?? faultOfHost(request, listen.address) ?? faultOfHeaders(request);
+  if (fault !== null || isSTS) return fault;
+  return token.accepts(request.headers.authorization ?? "") ? null : invalidToken();
 }
 
 function invalidToken(): ResolverError {
@@ -120,24 +97,6 @@ function invalidToken(): ResolverError {
       + "--token-file of credential-process, to the sidecar's --token-file; "
       + "or set AWS_CONTAINER_AUTHORIZATION_TOKEN to the token.",
   );
-}
-
-interface AcceptedHeaders {
-  readonly rawHeaders: readonly string[];
-  readonly generation: number;
-}
-
-/**
- * The last accepted headers of each connection, while only the current token is valid. SDKs repeat their headers, and
- * accepted headers need no check again until the next rotation. The time of this comparison can reveal only the token
- * that the client itself has sent.
- */
-const ACCEPTED = new WeakMap<Socket, AcceptedHeaders>();
-
-function repeatsHeaders({ url, socket, rawHeaders }: IncomingMessage, generation: number | null): boolean {
-  const known = ACCEPTED.get(socket);
-  if (known === undefined || known.generation !== generation || !isOriginForm(url)) return false;
-  return known.rawHeaders.length === rawHeaders.length && known.rawHeaders.every((text, i) => text === rawHeaders[i]);
 }
 
 function faultOfSTSRequest(request: IncomingMessage): ResolverError | null {

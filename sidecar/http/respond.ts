@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import { type Clock, withTimeout } from "../../shared/core/clock.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
@@ -36,40 +35,14 @@ export const UNKNOWN_LIFE_MS = 20 * 60_000;
 // The Content-Type has no charset, because aws-sdk-go-v2 reads the code and message of an error only if the
 // Content-Type is exactly this value (credentials/endpointcreds/internal/client/middleware.go).
 const MEDIA_TYPE = "application/json";
-const HEADERS = ["content-type", MEDIA_TYPE, "cache-control", "no-store"] as const;
+/** The headers of a response with credentials, besides its length. */
+export const CREDENTIAL_HEADERS = ["content-type", MEDIA_TYPE, "cache-control", "no-store"] as const;
 
 /**
- * Sends credentials in the format of the container credentials endpoint:
+ * Returns credentials in the format of the container credentials endpoint:
  * https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html
  */
-export function sendCredentials(reply: FastifyReply, credentials: Credentials, nowMs: number): FastifyReply {
-  return sendBody(reply, 200, Buffer.from(bodyOf(credentials, nowMs)));
-}
-
-/** A response with credentials. */
-interface PreparedAnswer {
-  readonly headers: string[];
-  /** Text, because Node.js sends it in one write with the headers. */
-  readonly body: string;
-}
-
-/** Maps the credentials of each cached session to their response. */
-const answers = new WeakMap<Credentials, PreparedAnswer>();
-
-/** Sends the same response as `sendCredentials`, in front of fastify. */
-export function writeCredentials(response: ServerResponse, credentials: Credentials, nowMs: number): void {
-  const { headers, body } = answers.get(credentials) ?? prepareAnswer(credentials, nowMs);
-  response.writeHead(200, headers).end(body);
-}
-
-function prepareAnswer(credentials: Credentials, nowMs: number): PreparedAnswer {
-  const body = bodyOf(credentials, nowMs);
-  const answer = { headers: [...HEADERS, "content-length", String(Buffer.byteLength(body))], body };
-  if (credentials.expirationMs !== null) answers.set(credentials, answer);
-  return answer;
-}
-
-function bodyOf(credentials: Credentials, nowMs: number): string {
+export function credentialsBody(credentials: Credentials, nowMs: number): string {
   const { accessKeyID, secretAccessKey, sessionToken, accountID } = credentials;
   const body = {
     AccessKeyId: accessKeyID,
@@ -88,6 +61,10 @@ function bodyOf(credentials: Credentials, nowMs: number): string {
  */
 export function formatExpiration(expirationMs: number): string {
   return `${new Date(expirationMs).toISOString().slice(0, 19)}Z`;
+}
+
+export function sendCredentials(reply: FastifyReply, body: string): FastifyReply {
+  return sendBody(reply, 200, Buffer.from(body));
 }
 
 type ErrorFields = Pick<ResolverError, "code" | "status" | "message">;

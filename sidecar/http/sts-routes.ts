@@ -10,13 +10,13 @@ import type { IssuedKey } from "../credentials/issued-journal.ts";
 import type { IssuedCredentials } from "../credentials/issued.ts";
 import type { Issuer } from "../credentials/issuer.ts";
 import type { Credentials } from "../credentials/session.ts";
-import type { InventoryMemo } from "../inventory-memo.ts";
 import type { SidecarOptions } from "../options.ts";
 import { RejectedSignerError, UpstreamSTSError } from "../sts-upstream/errors.ts";
-import { type AssumeRoleForm, chainedDurationError } from "../sts/assume-role-form.ts";
-import { type Content, renderError, renderResult, sanitize, STSErrorResponse } from "../sts/query-protocol.ts";
+import { type AssumeRoleForm, chainedDurationError, readAssumeRole } from "../sts/assume-role-form.ts";
+import {
+  type Content, readAction, readForm, renderError, renderResult, sanitize, STSErrorResponse,
+} from "../sts/query-protocol.ts";
 import { readSignedHeaders, type SignedHeaders, verifySignature } from "../sts/signature.ts";
-import { type STSCall, STSCalls } from "../sts/sts-call.ts";
 import { clientFields, type CredentialRoutePorts } from "./credential-routes.ts";
 import { STS_PATHS } from "./request-check.ts";
 import { ANSWER_LIMIT_MS, formatExpiration, statedExpirationMs, withAnswerLimit } from "./respond.ts";
@@ -29,13 +29,13 @@ declare module "fastify" {
 }
 
 export interface STSRoutePorts extends CredentialRoutePorts {
-  readonly grants: InventoryMemo<Grant>;
   readonly issued: Pick<IssuedCredentials, "find">;
 }
 
 /** An STS request whose signature is valid. */
 interface STSRequest {
-  readonly call: STSCall;
+  readonly form: URLSearchParams;
+  readonly action: string;
   readonly caller: IssuedKey;
   readonly request: FastifyRequest;
   readonly options: SidecarOptions;
@@ -44,16 +44,19 @@ interface STSRequest {
 
 /**
  * Returns the AssumeRole result. Validates the form as STS does, checks that a selector grants the role, and gets a
- * session from the cache, without waiting, or from STS.
+ * session from the cache or from STS.
  */
-function assumeRole({ call, caller, request, options, ports }: STSRequest): Content | Promise<Content> {
-  const requested = call.requested();
-  const { source, grants, issuer, clock } = ports;
+async function assumeRole({ form, caller, request, options, ports }: STSRequest): Promise<Content> {
+  const requested = readAssumeRole(form);
+  const { source, answers, issuer, clock } = ports;
   const { durationSeconds, roleARN } = requested;
   checkCaller(caller, requested);
   if (!source.status.loaded) throw notLoaded(source.status);
-  const decide = (): Grant => grants.of(`role ${roleARN}`, (inventory) => grantRole(inventory, roleARN, options));
-  const grant = decide();
+  const { knowledge } = answers;
+  const grant = grantRole(knowledge.inventory, roleARN, options);
+  const current = (): Grant => (
+    answers.knowledge === knowledge ? grant : grantRole(source.inventory, roleARN, options)
+  );
   request.grant = grant;
   if (grant.verdict === "role") checkExtras(requested, grant.extras);
   const client = {
@@ -62,34 +65,31 @@ function assumeRole({ call, caller, request, options, ports }: STSRequest): Cont
   };
   const issue = { kind: "role", client, requested } as const;
   const sourceIdentity = grant.verdict === "role" ? grant.extras.sourceIdentity : null;
-  const answer = (credentials: Credentials): Content => {
-    const nowMs = clock.now();
-    return contentOf(credentials, { sourceIdentity, untilMs: nowMs + durationSeconds * 1000, nowMs });
-  };
-  const known = grant.verdict === "role" ? issuer.issueAgain(grant, issue) : null;
-  if (known !== null) return answer(known);
-  return withAnswerLimit(clock, ANSWER_LIMIT_MS.sts, async (isLate) => {
+  const credentials = await withAnswerLimit(clock, ANSWER_LIMIT_MS.sts, async (isLate) => {
     if (durationSeconds > MAX_CHAINED_SECONDS && (await issuer.isChained())) throw chainedDurationError();
-    return await issueWhileGranted(issuer, { grant, decide, issue: { ...issue, isLate } });
-  }).then(answer);
+    return await issueWhileGranted(issuer, { grant, current, issue: { ...issue, isLate } });
+  });
+  const nowMs = clock.now();
+  return contentOf(credentials, { sourceIdentity, untilMs: nowMs + durationSeconds * 1000, nowMs });
 }
 
 interface Waiting {
   readonly grant: Grant;
-  readonly decide: () => Grant;
+  /** Returns the decision on the inventory as it is now. */
+  readonly current: () => Grant;
   readonly issue: Parameters<Issuer["credentialsFor"]>[1] & { readonly isLate: () => boolean };
 }
 
 /** Rejects if the role is removed, or its session settings change, while the request waits. */
-async function issueWhileGranted(issuer: Issuer, { grant, decide, issue }: Waiting): Promise<Credentials> {
-  let current: Grant = grant;
+async function issueWhileGranted(issuer: Issuer, { grant, current, issue }: Waiting): Promise<Credentials> {
+  let last: Grant = grant;
   const isLate = (): boolean => {
-    current = decide();
-    return issue.isLate() || !isSameSession(current, grant);
+    last = current();
+    return issue.isLate() || !isSameSession(last, grant);
   };
-  const credentials = await issuer.credentialsFor(grant, { ...issue, isLate });
-  if (current.verdict === "denied") throw new ResolverError(current.code, current.message);
-  if (!isSameSession(current, grant)) throw new ResolverError("ERR_STS_UNAVAILABLE", CHANGED);
+  const { credentials } = await issuer.credentialsFor(grant, { ...issue, isLate });
+  if (last.verdict === "denied") throw new ResolverError(last.code, last.message);
+  if (!isSameSession(last, grant)) throw new ResolverError("ERR_STS_UNAVAILABLE", CHANGED);
   return credentials;
 }
 
@@ -251,7 +251,6 @@ const SKEW_MS = 5 * 60_000;
 /** Adds the routes of the STS query protocol. */
 export function addSTSRoutes(app: FastifyInstance, options: SidecarOptions, ports: STSRoutePorts): void {
   const find = (accessKeyID: string): IssuedKey | undefined => ports.issued.find(accessKeyID);
-  const calls = new STSCalls();
   app.decorateRequest("signed", undefined);
   const onRequest = (request: FastifyRequest, _reply: FastifyReply, done: () => void): void => {
     // An unsigned request may be AssumeRoleWithWebIdentity, whose error names the variables to remove.
@@ -260,16 +259,15 @@ export function addSTSRoutes(app: FastifyInstance, options: SidecarOptions, port
   };
   const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-    const call = calls.read(body);
+    const form = readForm(body);
+    const action = readAction(form);
     const signed = request.signed ?? readSignedHeaders(request.raw, find);
     const caller = await verifySignature(request.raw, body, signed, { nowMs: ports.clock.now(), skewMs: SKEW_MS });
-    calls.remember(call);
-    const { action, form } = call;
     request.requested = () => {
       const roleARN = form.get("RoleArn");
       return { action: sanitize(action), caller: caller.arn, ...(roleARN !== null && { role_arn: sanitize(roleARN) }) };
     };
-    const result = await perform({ call, caller, request, options, ports });
+    const result = await perform({ form, action, caller, request, options, ports });
     return send(reply, 200, (requestID) => renderResult(action, result, requestID));
   };
   for (const path of STS_PATHS) app.post(path, { onRequest }, handle);
@@ -279,8 +277,8 @@ export function sendSTSError(reply: FastifyReply, error: STSErrorResponse): Fast
   return send(reply, error.status, (requestID) => renderError(error, requestID));
 }
 
-function perform(request: STSRequest): Content | Promise<Content> {
-  const { call: { action, form }, caller } = request;
+async function perform(request: STSRequest): Promise<Content> {
+  const { form, action, caller } = request;
   if (action === "AssumeRole") return assumeRole(request);
   const { arn, userID, accountID } = caller;
   if (action === "GetCallerIdentity") return { Arn: arn, UserId: userID, Account: accountID };

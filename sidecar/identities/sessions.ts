@@ -13,7 +13,7 @@ import { refusalText } from "../../shared/trust/refusal-text.ts";
 import type { RefusedAssumeRole } from "../../shared/trust/refused-call.ts";
 import type { BaseIdentity } from "../base/identity.ts";
 import type { CredentialCache } from "../credentials/cache.ts";
-import { type Credentials, type Load, SessionKeyCache, type SigningCredentials } from "../credentials/session.ts";
+import { type Credentials, type Load, sessionKey, type SigningCredentials } from "../credentials/session.ts";
 import { type RefusedRole, RefusedRoleError } from "../refused-roles/refused-identities.ts";
 import type { SidecarSettings } from "../options.ts";
 import type { STS } from "../sts-upstream/client.ts";
@@ -76,7 +76,6 @@ interface Signer<T extends SigningCredentials = SigningCredentials> {
 export class IdentitySessions {
   readonly #options: IdentitySessionOptions;
   readonly #ports: IdentitySessionsPorts;
-  readonly #keys = new SessionKeyCache();
 
   constructor(options: IdentitySessionOptions, ports: IdentitySessionsPorts) {
     this.#options = options;
@@ -186,7 +185,7 @@ export class IdentitySessions {
     const request = sessionRequest(identity, sessionName);
     // Identities never share a session, so that a change of one identity affects no session of another.
     const caller = { identity: signer, region, owner: identityKey(identity) };
-    return { request, key: this.#keys.keyOf(identity, request, caller) };
+    return { request, key: sessionKey(request, caller) };
   }
 
   /** Returns the session of the role, which `signer` assumes. */

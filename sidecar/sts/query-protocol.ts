@@ -71,6 +71,18 @@ export function readForm(body: Buffer): URLSearchParams {
   return form;
 }
 
+/** The actions that clients call without credentials. */
+const UNSIGNED_ACTIONS: ReadonlySet<string> = new Set(["AssumeRoleWithWebIdentity"]);
+
+/** Returns the action. Throws the error that STS would return if there is none, or if clients call it unsigned. */
+export function readAction(form: URLSearchParams): string {
+  const action = form.get("Action") ?? "";
+  if (action === "") throw new STSErrorResponse("MissingAction", 400, "The form body has no Action parameter.");
+  if (!UNSIGNED_ACTIONS.has(action)) return action;
+  const fix = "Remove AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE from the controller's container.";
+  throw new STSErrorResponse("AccessDenied", 403, `The sidecar does not support ${action}. ${fix}`);
+}
+
 /** Truncates and escapes input of a client, so that a message can quote the input. */
 export function sanitize(text: string): string {
   const { characters } = MESSAGE_LIMITS;

@@ -120,6 +120,9 @@ export class SidecarUnderTest {
     this.app = buildSidecar(options, {
       source,
       profile,
+      base,
+      sessions,
+      audit: this.#audit,
       issuer,
       metrics,
       log: this.#recorded.log,

@@ -50,7 +50,7 @@ function sidecar(): Sidecar {
     {
       base, profile: { closures: NOTHING_CLOSED }, sessions, identities: { get: () => base.get() },
       issued: new IssuedCredentials(clock),
-      onAccountRejected: () => {}, audit: { obtained: () => {}, issued: () => undefined, issuedAgain: () => false },
+      onAccountRejected: () => {}, audit: { obtained: () => {}, issued: () => undefined },
       sts: { assumeRole: (_, { roleARN }, signal) => sts.load(roleARN)(signal) },
     },
   );

@@ -199,7 +199,17 @@ test("answers at once for the namespace of a sidecar, but not for the base ident
   t.same([await base.get("/v1/credentials"), await base.get("/v1/credentials")], ["200", "200"]);
 });
 
-test("closes the connection of a repeated request while the server closes", async (t) => {
+interface Slow {
+  readonly sidecar: SidecarUnderTest;
+  /** Sends a request without waiting for the response to an earlier one. */
+  readonly request: (path: string) => void;
+  readonly socket: Socket;
+  /** Lets STS return the session for which the first request of the socket waits. */
+  readonly release: () => void;
+}
+
+/** Starts a sidecar whose answer to a request for the selector is known, and a connection that waits for STS. */
+async function waiting(t: Test): Promise<Slow> {
   const [called, pending] = [Promise.withResolvers<null>(), Promise.withResolvers<Credentials>()];
   const sessions = new SidecarUnderTest();
   const slow = { arn: "arn:aws:iam::111111111111:role/slow", namespaceSelector: { names: ["team-b"] } };
@@ -212,14 +222,33 @@ test("closes the connection of a repeated request while the server closes", asyn
     },
   });
   const socket = connect(boundAddress(sidecar.app.server).port, "127.0.0.1").setEncoding("utf8");
-  const request = (path: string): boolean => socket.write(`GET ${path} HTTP/1.1\r\n${LINES.join("\r\n")}\r\n\r\n`);
+  const request = (path: string): void => {
+    socket.write(`GET ${path} HTTP/1.1\r\n${LINES.join("\r\n")}\r\n\r\n`);
+  };
   request("/v1/credentials/selectors/slow");
   await called.promise;
+  return { sidecar, socket, request, release: () => pending.resolve(sessions.session({ roleARN: slow.arn })) };
+}
+
+test("closes the connection of a repeated request while the server closes", async (t) => {
+  const { sidecar, socket, request, release } = await waiting(t);
   const closed = sidecar.app.close();
   while (sidecar.app.server.listening) await turn();
-  pending.resolve(sessions.session({ roleARN: slow.arn }));
+  release();
   t.match(await once(socket, "data"), [/^HTTP\/1\.1 200 /]);
   request(SELECTOR);
   t.match((await socket.toArray()).join(""), /^HTTP\/1\.1 200 OK\r\n(.*\r\n)*connection: close\r\n/i);
   await closed;
+});
+
+test("answers no repeated request on a connection that is over the limit, such as a pipelined one", async (t) => {
+  const { sidecar, socket, request, release } = await waiting(t);
+  const count = /requests_total\{path="\/v1\/credentials\/selectors\/:name",code="200"\} \d/;
+  const issued = async (): Promise<unknown> => count.exec(await sidecar.registry.metrics())?.[0];
+  const before = await issued();
+  request(SELECTOR);
+  await once(socket, "close");
+  t.match(before, / 2$/);
+  t.equal(await issued(), before);
+  release();
 });
