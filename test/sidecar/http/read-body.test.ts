@@ -2,7 +2,7 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { test } from "tap";
-import { readBody } from "../../../sidecar/http/read-body.ts";
+import { readBody } from "../../../sidecar/http/request-check.ts";
 
 /** Reads the chunks as the body of a request that announces `length`; rejects with the error of the reader. */
 function read(chunks: readonly string[], length: number | null, error: Error | null = null): Promise<string> {
