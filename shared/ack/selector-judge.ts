@@ -60,7 +60,8 @@ export const SELECTOR_JUDGE: Judge = {
   bind: (input, settings) => [...spelling(input), ...selectorChecks(input, settings)],
   namesRoles(input, settings) {
     const { effective } = judgeSelector(input.object, { origin: input.origin, runtime: settings.runtime });
-    return effective === null || exceedsSelectorLimit(input, settings) ? [] : [{ path: ["spec", "arn"], target: selectorTarget(effective) }];
+    if (effective === null || exceedsSelectorLimit(input, settings)) return [];
+    return [{ path: ["spec", "arn"], target: selectorTarget(effective) }];
   },
   stored: storedSelector,
 };
