@@ -6,7 +6,7 @@ import type { KubernetesAPI } from "../shared/api/api.ts";
 import { type Closures, closuresOf } from "../shared/core/closures.ts";
 import type { Identity } from "../shared/capa/identity.ts";
 import { servesIdentities } from "../shared/capa/grant-by-identity.ts";
-import { grantSelector, isStillGranted } from "../shared/resolution/grant-decision.ts";
+import { grantSelector, isStillGranted } from "../shared/core/grant-decision.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { registerInventoryMetrics } from "../shared/server/metrics.ts";
 import { REPLICA_IDENTITY } from "../shared/server/events.ts";

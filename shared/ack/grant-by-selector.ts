@@ -1,5 +1,5 @@
 import { SELECTORS } from "./selectors.ts";
-import type { Inventory } from "../core/inventory.ts";
+import type { Granter, Inventory } from "../core/inventory.ts";
 import { compareText, quote } from "../formats/text.ts";
 import { LIMITS } from "../core/limits.ts";
 import { type Choice, choiceOf, refusalMessage, selectionOf } from "./selection.ts";
@@ -16,13 +16,13 @@ import {
 import { grantWithSession, isNamedByDefault, onlyNamespace } from "../core/grant-session.ts";
 import { NamespaceSelectors } from "./namespace-selectors.ts";
 import { ObstacleSearch } from "./grant-obstacles.ts";
-import { candidateTypes, describeType, lacksRequestedKinds, type Steps } from "./grant-types.ts";
+import { candidateTypes, describeType, lacksRequestedKinds, type Steps, withinSteps } from "./grant-types.ts";
 
 /**
  * Grants the role of a namespace. If the request omits the kind or version, every kind and version must resolve to the
  * same role, even those that no selector names. If the request omits the labels, the role must not depend on labels.
  */
-export function selectorGrantInNamespace(inventory: Inventory, query: NamespaceQuery, steps: Steps): Grant {
+function selectorGrantInNamespace(inventory: Inventory, query: NamespaceQuery, steps: Steps): Grant {
   if (lacksRequestedKinds(inventory, query)) return missingKinds(query);
   const decision = new Decision(inventory, query, steps);
   const types: TypeEntry[] = [];
@@ -88,7 +88,7 @@ class Decision {
  * Grants the role of a selector if a resource in an existing namespace can resolve to the selector. If the query has a
  * scope, the resource must be in the namespace of the scope.
  */
-export function selectorGrantByName(inventory: Inventory, name: string, query: RoleQuery, steps: Steps): Grant {
+function selectorGrantByName(inventory: Inventory, name: string, query: RoleQuery, steps: Steps): Grant {
   const faulty = inventory.of(SELECTORS).faulty.get(name);
   if (faulty !== undefined) return malformed(faulty);
   const selector = inventory.of(SELECTORS).get(name);
@@ -203,3 +203,11 @@ function role(inventory: Inventory, selector: EffectiveSelector, requested: Requ
   if (withRole.size > 1 && isNamedByDefault(selector, scope)) return namesDiffer(roleARN, withRole);
   return grantWithSession(selector, scope, namespace);
 }
+
+/** Grants the roles of IAMRoleSelectors. */
+export const SELECTOR_GRANTS: Granter = {
+  mode: "selectors",
+  inNamespace: (inventory, query) => withinSteps((steps) => selectorGrantInNamespace(inventory, query, steps)),
+  ofSelector: (inventory, name, query) => withinSteps((steps) => selectorGrantByName(inventory, name, query, steps)),
+  ofRole: (inventory, roleARN, query) => withinSteps((steps) => selectorGrantOfRole(inventory, roleARN, query, steps)),
+};

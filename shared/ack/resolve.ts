@@ -1,3 +1,4 @@
+import { SELECTOR_GRANTS } from "./grant-by-selector.ts";
 import { selectorTargets } from "./role-targets.ts";
 import { isResource, type ResourceQuery } from "../core/ack-resource.ts";
 import { USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
@@ -24,6 +25,7 @@ export const SELECTOR_ROLES: RoleSource<ResourceQuery> = {
     return { hasRoles: size + malformed.size > 0, readsNamespace: readsNamespaceLabels };
   },
   targets: selectorTargets,
+  granter: SELECTOR_GRANTS,
 };
 
 /**

@@ -1,6 +1,6 @@
 import { CARM_MAPS } from "./map-store.ts";
 import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
-import type { Inventory } from "../core/inventory.ts";
+import type { Granter, Inventory } from "../core/inventory.ts";
 import { notRoleMessage } from "./carm-maps.ts";
 import { parseRoleARN } from "../formats/arn.ts";
 import { quote } from "../formats/text.ts";
@@ -8,15 +8,15 @@ import { NO_EXTRAS } from "../core/session.ts";
 import { dataOf, entriesOf, isNamedFor, type RoleEntry } from "./carm-entries.ts";
 import { mapRoleOf, NO_STATUS } from "./carm-role.ts";
 import {
-  type Candidate, candidateGroups, commonGrant, deny, describeKinds, type Grant, type NamespaceQuery,
-  type RoleQuery, scopeSuffix, unknownNamespace,
+  type Candidate, candidateGroups, commonGrant, deny, describeKinds, type Grant, type NamespaceQuery, type RoleQuery,
+  scopeSuffix, unknownNamespace,
 } from "../core/grant.ts";
 
 /**
  * Grants the role that the CARM maps specify for a namespace. With CARM, the role of a resource can depend on its
  * service, but not on its kind or its labels.
  */
-export function mapGrantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
+function mapGrantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
   return commonGrant(query.namespace, candidatesOf(inventory, query));
 }
 
@@ -50,7 +50,7 @@ function unmatched({ namespace, unmatched: result }: Pick<NamespaceQuery, "names
  * Grants a role if the CARM maps specify the role for an existing namespace and one of the groups. If the query has a
  * scope, this must be the namespace of the scope.
  */
-export function mapGrantOfRole(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
+function mapGrantOfRole(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
   return query.scope === null
     ? grantAnywhere(inventory, roleARN, query)
     : grantInScope(inventory, roleARN, query, query.scope);
@@ -103,3 +103,14 @@ function notGranted(roleARN: string, query: RoleQuery): Grant {
       + "Add an entry for the account or team that uses the role, or request another role.",
   );
 }
+
+const NO_SELECTORS = deny(
+  "ERR_SELECTOR_NOT_GRANTED",
+  "With --mode carm, only the CARM ConfigMaps grant roles, not IAMRoleSelectors. "
+    + "Request the credentials of a namespace, or run the controllers and the sidecar with --mode selectors.",
+);
+
+/** Grants the roles of the CARM maps. */
+export const MAP_GRANTS: Granter = {
+  mode: "carm", inNamespace: mapGrantInNamespace, ofSelector: () => NO_SELECTORS, ofRole: mapGrantOfRole,
+};

@@ -1,3 +1,4 @@
+import { MAP_GRANTS } from "./grant-by-carm.ts";
 import { mapTargets } from "./role-targets.ts";
 import { isResource, type ResourceQuery } from "../core/ack-resource.ts";
 import { IGNORED_NAMESPACES } from "../core/annotation-keys.ts";
@@ -18,6 +19,7 @@ export const MAP_ROLES: RoleSource<ResourceQuery> = {
   )),
   knownIn: (inventory) => ({ hasRoles: inventory.includes(CARM_MAPS), readsNamespace: true }),
   targets: mapTargets,
+  granter: MAP_GRANTS,
 };
 
 /**

@@ -1,6 +1,6 @@
 import type { DecisionSettings } from "./context.ts";
 import type { ErrorCode } from "../formats/errors.ts";
-import type { Inventory } from "./inventory.ts";
+import type { NamespaceStore } from "./namespaces.ts";
 import type { KindArgument } from "./ack-groups.ts";
 import type { Labels } from "../formats/label-selector.ts";
 import { firstNames, quote } from "../formats/text.ts";
@@ -73,9 +73,11 @@ export function deny(code: ErrorCode, message: string, selectors: readonly strin
  * Returns a denial if the namespace is unknown, because the role depends on the labels and annotations of the
  * namespace.
  */
-export function unknownNamespace(inventory: Inventory, name: string): Denial | null {
-  if (inventory.namespaces.has(name)) return null;
-  if (inventory.namespaces.isOversized(name)) {
+export function unknownNamespace(
+  { namespaces }: { readonly namespaces: NamespaceStore }, name: string,
+): Denial | null {
+  if (namespaces.has(name)) return null;
+  if (namespaces.isOversized(name)) {
     const message = `Namespace ${quote(name)} exceeds a limit of the sidecar, such as ${LIMITS.metadataEntries.value} `
       + "labels. Remove labels and annotations from the namespace.";
     return deny("ERR_NAMESPACE_UNKNOWN", message);

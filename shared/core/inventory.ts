@@ -1,6 +1,7 @@
 import type { DecisionSettings, Origin, Runtime } from "./context.ts";
 import type { Resolution } from "./resolution.ts";
 import type { RoleTargets } from "./role-target.ts";
+import type { Grant, NamespaceQuery, RoleQuery } from "./grant.ts";
 import { KINDS_OF_CLUSTER, type KindStore } from "./kind-store.ts";
 import { NAMESPACES, type NamespaceStore } from "./namespaces.ts";
 import { SetIndex } from "./set-index.ts";
@@ -50,8 +51,21 @@ export interface RoleSource<T extends RoleObject = RoleObject> {
   resolve(inventory: Inventory, object: T, settings: DecisionSettings): Resolution;
   /** Returns what the inventory contains of the source. */
   knownIn(inventory: Inventory): KnownRoles;
+  /** What grants the roles of the source to controllers. Missing if the sidecar asks for them in another way. */
+  readonly granter?: Granter;
   /** Returns every role that the objects of the source name. */
   targets(inventory: Inventory, settings: Pick<DecisionSettings, "ackSystemNamespace">): RoleTargets;
+}
+
+/** Grants roles to the controllers of ACK in one mode. */
+export interface Granter {
+  readonly mode: DecisionSettings["mode"];
+  /** Grants the role of a namespace if every requested group, kind and version resolves to this role. */
+  inNamespace(inventory: Inventory, query: NamespaceQuery): Grant;
+  /** Grants the role of the IAMRoleSelector of this name. */
+  ofSelector(inventory: Inventory, name: string, query: RoleQuery): Grant;
+  /** Grants a role by its ARN, which is the only input of an AssumeRole request. */
+  ofRole(inventory: Inventory, roleARN: string, query: RoleQuery): Grant;
 }
 
 /** What an inventory knows of the kinds of its objects (shared/kinds.ts). */
@@ -106,6 +120,13 @@ export class Inventory implements Stores {
     const source = this.#kinds.roleSources.find((one) => one.serves(object, settings));
     if (source === undefined) throw new Error(`nothing gives ${object.kind}.${object.group} a role`);
     return source;
+  }
+
+  /** Returns what grants roles in the mode. Throws an Error if nothing does. */
+  granterIn(mode: DecisionSettings["mode"]): Granter {
+    const granter = this.#kinds.roleSources.map((source) => source.granter).find((one) => one?.mode === mode);
+    if (granter === undefined) throw new Error(`nothing grants roles in mode ${mode}`);
+    return granter;
   }
 
   /** Returns the roles that the objects of all sources name. */

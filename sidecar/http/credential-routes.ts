@@ -9,7 +9,7 @@ import { namespaceNameFaults } from "../../shared/formats/names.ts";
 import { quote } from "../../shared/formats/text.ts";
 import type { Inventory } from "../../shared/core/inventory.ts";
 import { grantIdentity, type IdentityGrant, servesIdentities } from "../../shared/capa/grant-by-identity.ts";
-import { grantInNamespace, grantSelector } from "../../shared/resolution/grant-decision.ts";
+import { grantInNamespace, grantSelector } from "../../shared/core/grant-decision.ts";
 import { deny, describeKinds, type Grant } from "../../shared/core/grant.ts";
 import { notLoaded } from "../../shared/server/readiness.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ErrorCode, ResolverError } from "../../shared/formats/errors.ts";
 import { differingExtras } from "../../shared/core/session-annotations.ts";
 import { MAX_CHAINED_SECONDS, type SessionExtras, type SessionTag } from "../../shared/core/session.ts";
-import { grantRole } from "../../shared/resolution/grant-decision.ts";
+import { grantRole } from "../../shared/core/grant-decision.ts";
 import type { Grant } from "../../shared/core/grant.ts";
 import { notLoaded } from "../../shared/server/readiness.ts";
 import type { IssuedKey } from "../credentials/issued-journal.ts";

@@ -4,7 +4,7 @@ import { SELECTORS } from "../../shared/ack/selectors.ts";
 // memory, and still serves other selectors.
 import { type Test, test } from "tap";
 import { NO_EXTRAS } from "../../shared/core/session.ts";
-import { grantInNamespace, grantRole } from "../../shared/resolution/grant-decision.ts";
+import { grantInNamespace, grantRole } from "../../shared/core/grant-decision.ts";
 import { Inventory } from "../../shared/core/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/objects.ts";

@@ -1,7 +1,7 @@
 import { INVENTORY_KINDS } from "../../shared/kinds.ts";
 import { IDENTITIES } from "../../shared/capa/identities.ts";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
-import { isStillGranted } from "../../shared/resolution/grant-decision.ts";
+import { isStillGranted } from "../../shared/core/grant-decision.ts";
 import { Inventory } from "../../shared/core/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { NO_EXTRAS, type SessionRequest } from "../../shared/core/session.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { grantInNamespace } from "../../../shared/resolution/grant-decision.ts";
+import { grantInNamespace } from "../../../shared/core/grant-decision.ts";
 import type { KindArgument } from "../../../shared/core/ack-groups.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { kindObject, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";

@@ -1,7 +1,7 @@
 import { CARM_MAPS } from "../../../shared/carm/map-store.ts";
 import { test } from "tap";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
-import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
+import { grantInNamespace, grantRole, grantSelector } from "../../../shared/core/grant-decision.ts";
 import type { NamespaceQuery, RoleQuery } from "../../../shared/core/grant.ts";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";

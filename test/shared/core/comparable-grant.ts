@@ -1,4 +1,4 @@
-import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
+import { grantInNamespace, grantRole, grantSelector } from "../../../shared/core/grant-decision.ts";
 import type { Grant, NamespaceQuery, RoleQuery } from "../../../shared/core/grant.ts";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";

@@ -6,7 +6,7 @@ import { test } from "tap";
 import { NO_EXTRAS } from "../../../shared/core/session.ts";
 import { lookUpMaps } from "../../../shared/carm/carm-maps.ts";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
-import { grantInNamespace, grantRole } from "../../../shared/resolution/grant-decision.ts";
+import { grantInNamespace, grantRole } from "../../../shared/core/grant-decision.ts";
 import type { Grant, RoleQuery } from "../../../shared/core/grant.ts";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import { sampleResource } from "../../../shared/carm/carm-keys.ts";

@@ -7,7 +7,7 @@ import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
 import { NO_EXTRAS } from "../../../shared/core/session.ts";
-import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
+import { grantInNamespace, grantRole, grantSelector } from "../../../shared/core/grant-decision.ts";
 import type { Grant, RoleQuery } from "../../../shared/core/grant.ts";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import type { ResourceQuery } from "../../../shared/core/ack-resource.ts";

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { NO_EXTRAS } from "../../../shared/core/session.ts";
 import { selectorGrantOfRole } from "../../../shared/ack/grant-by-selector.ts";
-import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
+import { grantInNamespace, grantRole, grantSelector } from "../../../shared/core/grant-decision.ts";
 import type { Grant } from "../../../shared/core/grant.ts";
 import { Steps, withinSteps } from "../../../shared/ack/grant-types.ts";
 import type { Inventory } from "../../../shared/core/inventory.ts";

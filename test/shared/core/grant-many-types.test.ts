@@ -1,6 +1,6 @@
 import { type Test, test } from "tap";
 import { NO_EXTRAS } from "../../../shared/core/session.ts";
-import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
+import { grantInNamespace, grantRole, grantSelector } from "../../../shared/core/grant-decision.ts";
 import type { Grant } from "../../../shared/core/grant.ts";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";

@@ -2,7 +2,7 @@ import { test } from "tap";
 import type { Origin } from "../../../shared/core/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import type { Inventory } from "../../../shared/core/inventory.ts";
-import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
+import { grantInNamespace, grantRole, grantSelector } from "../../../shared/core/grant-decision.ts";
 import { inventoryWith, kindObject, namespaceObject, put } from "../objects.ts";
 import { A, ANYWHERE, B, grantText, RDS, S3, selector, TEAM_A } from "./comparable-grant.ts";
 

@@ -2,7 +2,7 @@ import { test } from "tap";
 import { readSessionDefaults } from "../../../shared/core/session-defaults.ts";
 import {
   grantInNamespace, grantRole, grantSelector, isStillGranted,
-} from "../../../shared/resolution/grant-decision.ts";
+} from "../../../shared/core/grant-decision.ts";
 import type { Grant } from "../../../shared/core/grant.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { put, removal } from "../objects.ts";

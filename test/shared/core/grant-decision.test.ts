@@ -1,6 +1,6 @@
 import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { test } from "tap";
-import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
+import { grantInNamespace, grantRole, grantSelector } from "../../../shared/core/grant-decision.ts";
 import type { Grant } from "../../../shared/core/grant.ts";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
@@ -10,7 +10,7 @@ import {
 import { testRows } from "../rows.ts";
 import {
   A, ANYWHERE, B, grantText, inventoryOf, ofRole, ofSelector, RDS, S3, selector, TEAM_A,
-} from "../core/comparable-grant.ts";
+} from "./comparable-grant.ts";
 
 // grant-differential.test.ts compares the verdicts with the roles of resources. These rows show the messages.
 const BUCKETS = { resourceTypeSelector: [{ group: S3, kind: "Bucket" }] };

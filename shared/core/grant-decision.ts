@@ -1,11 +1,8 @@
-import { INFRASTRUCTURE_GROUP } from "../core/capa-kinds.ts";
-import type { Inventory } from "../core/inventory.ts";
-import { mapGrantInNamespace, mapGrantOfRole } from "../carm/grant-by-carm.ts";
-import { selectorGrantByName, selectorGrantInNamespace, selectorGrantOfRole } from "../ack/grant-by-selector.ts";
+import { INFRASTRUCTURE_GROUP } from "./capa-kinds.ts";
+import type { Inventory } from "./inventory.ts";
 import {
   deny, type Grant, type GrantScope, type NamespaceQuery, type RoleGrant, type RoleQuery, unknownNamespace,
-} from "../core/grant.ts";
-import { withinSteps } from "../ack/grant-types.ts";
+} from "./grant.ts";
 
 /** Grants the role of a namespace if every requested group, kind and version resolves to this role. */
 export function grantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
@@ -19,26 +16,19 @@ function grantOfNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
     const message = `This sidecar does not serve group ${unserved.group}; --group allows ${query.groups.join(", ")}.`;
     return deny("ERR_SELECTOR_NOT_GRANTED", message);
   }
-  const isCARM = query.settings.mode === "carm";
-  if (isCARM) return mapGrantInNamespace(inventory, query);
-  return withinSteps((steps) => selectorGrantInNamespace(inventory, query, steps));
+  return inventory.granterIn(query.settings.mode).inNamespace(inventory, query);
 }
 
 /** Grants the role of an IAMRoleSelector. */
 export function grantSelector(inventory: Inventory, name: string, query: RoleQuery): Grant {
-  if (query.settings.mode === "carm") return NO_SELECTORS;
-  return forResources(query, (ofResources) => (
-    withinSteps((steps) => selectorGrantByName(inventory, name, ofResources, steps))
-  ));
+  const granter = inventory.granterIn(query.settings.mode);
+  return forResources(query, (ofResources) => granter.ofSelector(inventory, name, ofResources));
 }
 
 /** Grants a role by its ARN, which is the only input of an AssumeRole request. */
 export function grantRole(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
-  const isCARM = query.settings.mode === "carm";
-  return forResources(query, (ofResources) => {
-    if (isCARM) return mapGrantOfRole(inventory, roleARN, ofResources);
-    return withinSteps((steps) => selectorGrantOfRole(inventory, roleARN, ofResources, steps));
-  });
+  const granter = inventory.granterIn(query.settings.mode);
+  return forResources(query, (ofResources) => granter.ofRole(inventory, roleARN, ofResources));
 }
 
 /** Whether the role of an earlier grant is still granted, in the namespace that its session tags contain, if any. */
@@ -56,12 +46,6 @@ function forResources<Query extends GrantScope>(query: Query, decide: (query: Qu
   const groups = query.groups.filter((group) => group !== INFRASTRUCTURE_GROUP);
   return groups.length === 0 ? ONLY_IDENTITIES : decide({ ...query, groups });
 }
-
-const NO_SELECTORS = deny(
-  "ERR_SELECTOR_NOT_GRANTED",
-  "With --mode carm, only the CARM ConfigMaps grant roles, not IAMRoleSelectors. "
-    + "Request the credentials of a namespace, or run the controllers and the sidecar with --mode selectors.",
-);
 
 const ONLY_IDENTITIES = deny(
   "ERR_SELECTOR_NOT_GRANTED",
