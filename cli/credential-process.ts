@@ -13,7 +13,7 @@ import { EXIT, type ExitStatus, type IO } from "./io.ts";
 
 /**
  * Maps instructions for HTTP clients and SDKs, which messages of the sidecar contain, to instructions for users of
- * credential-process. The messages are in shared/resolution, sidecar/http and sidecar/token.ts.
+ * credential-process. The messages are in shared/ack, shared/carm, shared/capa, sidecar/http and sidecar/token.ts.
  */
 const INSTRUCTIONS: readonly (readonly [forClients: RegExp, forUser: string])[] = [
   [

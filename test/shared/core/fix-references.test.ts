@@ -6,7 +6,7 @@ import { SETTINGS } from "../../../shared/core/settings.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 const FOLDERS = [
-  ...["ack", "capa", "carm", "checks", "core", "diagnosis", "injection", "resolution"].map((room) => `shared/${room}`),
+  ...["ack", "capa", "carm", "core", "diagnosis", "injection", "trust"].map((room) => `shared/${room}`),
   "cli/input",
 ];
 
@@ -20,7 +20,7 @@ const IDS = new Set(CATALOGUE.map(({ id }) => id));
 
 /** The string literals of the sources, by file: the messages, the fixes and the examples. */
 const TEXTS = FOLDERS.flatMap((folder) => (
-  readdirSync(new URL(folder, ROOT)).filter((name) => /^(?!removed-).*\.ts$/.test(name)).map((name) => {
+  readdirSync(new URL(folder, ROOT)).filter((name) => name.endsWith(".ts")).map((name) => {
     const source = readFileSync(new URL(`${folder}/${name}`, ROOT), "utf8")
       .replace(/\/\*\*[^]*?\*\/|^ *\/\/.*$/gm, "").replace(/^import[^]*?;$/gm, "");
     const literals = Array.from(source.matchAll(/"[^"\n]*"|`[^`]*`|'[^'\n]*'/g), ([text]) => text);
