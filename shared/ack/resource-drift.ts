@@ -133,7 +133,7 @@ export function* regionDriftFaults({ inventory, resource, settings }: ResourceCh
   const desired = desiredRegion(inventory, resource, settings);
   const drift = regionDrift(resource.status, desired);
   if (drift === null) return;
-  const expected = `its desired region is ${quote(drift.current)} (set by the ${desired?.from})`;
+  const expected = `its desired region is ${quote(drift.current)} (set by the ${drift.from})`;
   const place = `the resource exists in region ${quote(drift.recorded)}`;
   yield { path: REGION, message: `${place}, but ${expected}, so controllers never reconcile it` };
 }

@@ -28,10 +28,10 @@ const bindIdentity = within(LIMIT, ofChange([...IDENTITY_CHECKS, CI_07_OF_NEW], 
 export const IDENTITY_JUDGE: Judge = {
   kind: IDENTITY, checks: [...IDENTITY_CHECKS, CI_33, LIMIT],
   bind: (input, settings) => [...spelling(input), ...bindIdentity(input, settings)],
-  namesRoles({ object, inventory = null }, { runtime }) {
-    const identity = inventory === null ? null : readIdentity(object, runtime);
+  namesRoles({ object }, { runtime }, inventory) {
+    const identity = readIdentity(object, runtime);
     // Other checks report an identity whose source does not exist.
-    const target = identity?.kind === ROLE_IDENTITY && inventory !== null ? identityTarget(identity, inventory) : "";
+    const target = identity?.kind === ROLE_IDENTITY ? identityTarget(identity, inventory) : "";
     if (typeof target === "string") return [];
     return [{ path: ["spec", "roleARN"], durationPath: ["spec", "durationSeconds"], target }];
   },

@@ -10,7 +10,7 @@ interface Owner {
   readonly team: string;
 }
 
-/** The Namespaces whose annotations name an account or a team for CARM, indexed by both. */
+/** The Namespaces whose annotations name an account or a team for CARM, indexed by both. Follows their store. */
 export class NamespaceOwners {
   readonly #context: InventoryContext;
   readonly #namespaces: NamespaceStore;
@@ -27,12 +27,6 @@ export class NamespaceOwners {
   get size(): number {
     return this.#owners.size;
   }
-
-  /** Does nothing: the index follows the store of Namespaces. */
-  put(): void {}
-
-  /** Does nothing: the index follows the store of Namespaces. */
-  remove(): void {}
 
   #update(name: string): void {
     const before = this.#owners.get(name);

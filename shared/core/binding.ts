@@ -4,6 +4,7 @@ import { type Check, type CheckContext, type CheckInput, contextOf, hasOldObject
 import type { DecisionSettings } from "./context.ts";
 import { Inventory } from "./inventory.ts";
 import type { Bind } from "./judge.ts";
+import { kindTable } from "./kind-table.ts";
 import type { LimitCheck } from "./size-limits.ts";
 import { WAIVER_01 } from "./waiver.ts";
 
@@ -60,4 +61,4 @@ export function ofChange<Subject>(
   };
 }
 
-const NO_KINDS = { kindOf: () => null, roleSources: [] };
+const NO_KINDS = { ...kindTable([]), roleSources: [] };

@@ -5,7 +5,7 @@ import type { Grant, NamespaceQuery, RoleQuery } from "./grant.ts";
 import { KINDS_OF_CLUSTER, type KindStore } from "./kind-store.ts";
 import { NAMESPACES, type NamespaceStore } from "./namespaces.ts";
 import { SetIndex } from "./set-index.ts";
-import type { InventoryContext, Store, StoreKey, Stores } from "./store.ts";
+import type { Index, InventoryContext, Store, StoreKey, Stores } from "./store.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { type ObjectID, objectReference } from "../formats/object-meta.ts";
 
@@ -82,7 +82,7 @@ export interface KnownKinds {
 export class Inventory implements Stores {
   readonly context: InventoryContext;
   readonly #kinds: KnownKinds;
-  readonly #stores = new Map<StoreKey, Store>();
+  readonly #stores = new Map<StoreKey<Index>, Index>();
   readonly #unlisted = new SetIndex<string>();
   readonly namespaces: NamespaceStore;
   readonly kinds: KindStore;
@@ -96,7 +96,7 @@ export class Inventory implements Stores {
   }
 
   /** Returns a store. Opens the store if nothing has needed it before. */
-  of<S extends Store>(key: StoreKey<S>): S {
+  of<S extends Index>(key: StoreKey<S>): S {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each key opens the store that it names
     const known = this.#stores.get(key) as S | undefined;
     if (known !== undefined) return known;

@@ -27,7 +27,9 @@ export interface Judge {
   /** Whether a check applies to an object of a manifest. Default: always. */
   readonly isCheckedInFiles?: (object: JsonObject, inventory: Pick<Inventory, "namespaces">) => boolean;
   /** Returns the roles that the object names, whose trust policies are judged. Default: none. */
-  readonly namesRoles?: (input: CheckInput, settings: DecisionSettings) => readonly NamedRole[];
+  readonly namesRoles?: (
+    input: CheckInput, settings: DecisionSettings, inventory: Inventory,
+  ) => readonly NamedRole[];
   /**
    * Returns an object with the fields of the inventory that the checks of a deletion read; null if the inventory lacks
    * the object. A deletion can then be checked although the object is too large to be parsed. Default: no check applies

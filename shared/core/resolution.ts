@@ -93,8 +93,11 @@ export function accountDrift(
 }
 
 /** The same for the region in the status and the desired one. */
-export function regionDrift({ region }: ResourceStatus, desired: Region | null): Drift | null {
-  return driftOf(region, desired?.value ?? null);
+export function regionDrift(
+  { region }: ResourceStatus, desired: Region | null,
+): (Drift & Pick<Region, "from">) | null {
+  const drift = desired === null ? null : driftOf(region, desired.value);
+  return desired === null || drift === null ? null : { ...drift, from: desired.from };
 }
 
 function driftOf(recorded: string | null, current: string | null): Drift | null {

@@ -15,15 +15,19 @@ export interface InventoryContext {
   readonly isForGrants?: boolean;
 }
 
-/** The stored objects of some kinds, indexed for decisions. */
-export interface Store {
+/** What an inventory keeps for decisions: stored objects, or an index of those of a store. */
+export interface Index {
   readonly size: number;
+}
+
+/** The stored objects of some kinds, indexed for decisions. */
+export interface Store extends Index {
   put(object: JsonObject, id: ObjectID): void;
   remove(id: ObjectID): void;
 }
 
 /** Names a store of an inventory. The objects of each kind whose row has the key are put into the store. */
-export interface StoreKey<S extends Store = Store> {
+export interface StoreKey<S extends Index = Store> {
   readonly name: string;
   /** Whether objects of the store may be missing while some of their kinds have not been listed. Default: false. */
   readonly isPartial?: true;
@@ -34,5 +38,5 @@ export interface StoreKey<S extends Store = Store> {
 /** What a store reads of its inventory. */
 export interface Stores {
   readonly context: InventoryContext;
-  of<S extends Store>(key: StoreKey<S>): S;
+  of<S extends Index>(key: StoreKey<S>): S;
 }

@@ -156,9 +156,10 @@ export const TRUST_CHECKS: readonly QuickCheck<RoleTrust>[] = [
 export function trustChecks(
   { kind, namesRoles }: Pick<Judge, "kind" | "namesRoles">, input: CheckInput, settings: DecisionSettings,
 ): BoundChecks[] {
-  if (namesRoles === undefined || (input.inventory ?? null) === null) return [];
+  const { inventory = null } = input;
+  if (namesRoles === undefined || inventory === null) return [];
   // Controllers read the objects that give roles in the other mode in no way.
   const isUnread = kind.readIn !== undefined && kind.readIn !== settings.mode;
-  const trust = new RoleTrust(() => namesRoles(input, settings), input.trust ?? null, isUnread);
+  const trust = new RoleTrust(() => namesRoles(input, settings, inventory), input.trust ?? null, isUnread);
   return [bindChecks(TRUST_CHECKS, trust, null)];
 }

@@ -1,9 +1,10 @@
+import { resourceOf } from "../../../shared/core/ack-resource.ts";
 import { NAMESPACE_OWNERS } from "../../../shared/carm/namespace-owners.ts";
 import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { test } from "tap";
-import type { Inventory } from "../../../shared/core/inventory.ts";
+import { Inventory } from "../../../shared/core/inventory.ts";
 import {
-  bucketObject, inventoryWith, kindObject, namespaceObject, put, removal, ROLE, selectorObject,
+  bucketObject, inventoryWith, kindObject, namespaceObject, put, removal, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
 } from "../objects.ts";
 
 const byLabel = (labels: object): object => ({
@@ -179,5 +180,13 @@ test("lists the namespaces that currently have CARM annotations", (t) => {
   t.same([...inventory.namespaces.names], ["a", "b", "c", "kube-system"]);
   inventory.apply([put(namespaceObject("a")), removal("", "Namespace", "b")]);
   t.same([...inventory.of(NAMESPACE_OWNERS).names], []);
+  t.end();
+});
+
+test("throws an error if nothing gives an object its role, or grants roles in the mode", (t) => {
+  const inventory = new Inventory({ runtime: "ack", origin: "file" }, { kindOf: () => null, roleSources: [] });
+  const message = "nothing gives Bucket.s3.services.k8s.aws a role";
+  t.throws(() => inventory.sourceOf(resourceOf(bucketObject()), SETTINGS_BY_DEFAULT), { message });
+  t.throws(() => inventory.granterIn("carm"), { message: "nothing grants roles in mode carm" });
   t.end();
 });
