@@ -1,6 +1,8 @@
+import { deletionPolicyOf } from "../../../shared/ack/resource-drift.ts";
+import { resourceOf } from "../../../shared/core/ack-resource.ts";
 import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { ADMIN, bucketObject, namespaceObject } from "../objects.ts";
+import { ADMIN, bucketObject, inventoryWith, namespaceObject } from "../objects.ts";
 import { testRows } from "../rows.ts";
 import {
   annotated, CONTROLLER_ACCOUNT, findingLines, type Input, owned, skippedChecks, tiered,
@@ -61,3 +63,13 @@ testRows("ACK-32 denies a deletion if the role is not in the account of the reso
   ["the same account", [owned("111122223333")]],
   ["a waiver", [waiving("ACK-32", owned("444455556666")), { requester: ADMIN }], `warn (waived) ${ACK_32}`],
 ]);
+
+test("reads the deletion policy of the namespace, except of a namespace that controllers ignore", (t) => {
+  const policies = ["team-a", "kube-system"].map((namespace) => {
+    const annotations = { "s3.services.k8s.aws/deletion-policy": "retain" };
+    const inventory = inventoryWith([namespaceObject(namespace, {}, annotations)]);
+    return deletionPolicyOf(inventory, resourceOf(bucketObject({ namespace })));
+  });
+  t.same(policies, ["retain", "delete"]);
+  t.end();
+});
