@@ -1,5 +1,6 @@
 import { KINDS } from "../shared/kinds.ts";
 import { CATALOGUE } from "../shared/judges.ts";
+
 // Generates the pages of docs/ and the files of manifests/ that are derived from code. With --check, exits with
 // status 1 if a file is stale.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
 import { withOtherChecks } from "../shared/judges.ts";
+
 // Generates the files of the Helm chart that contain what only this program knows. The other files are written by hand.
 import { readFileSync } from "node:fs";
 import type { V1ValidatingWebhook } from "@kubernetes/client-node";

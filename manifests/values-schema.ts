@@ -1,4 +1,5 @@
 import { CHECK_VALUE } from "../shared/judges.ts";
+
 // The JSON Schema of the values of the Helm chart. Helm reports each invalid value with its path.
 import {
   choicesOf, type Definition, HTTPS_URL, IMAGE, IMAGE_PARTS, NAMESPACE as NAMESPACE_NAME, OBJECT_NAME,

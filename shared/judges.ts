@@ -18,6 +18,7 @@ import { isLimited } from "./core/binding.ts";
 import type { CheckEntry, CheckInput } from "./core/check.ts";
 import type { DecisionSettings } from "./core/context.ts";
 import { withEffectOfWaivers } from "./core/ineffective-waivers.ts";
+import type { Inventory } from "./core/inventory.ts";
 import type { Extra, Judge, ReviewedID } from "./core/judge.ts";
 import type { Kind } from "./core/kind.ts";
 import { isCheckEnabled } from "./core/plan.ts";
@@ -25,7 +26,6 @@ import { ALWAYS_DENYING, OTHER_CHECKS } from "./core/profiles.ts";
 import { NEEDS } from "./core/requirements.ts";
 import { type CheckResult, runBoundChecks } from "./core/run.ts";
 import { WAIVER_01 } from "./core/waiver.ts";
-import type { Inventory } from "./core/inventory.ts";
 import type { JsonObject } from "./formats/json.ts";
 import { objectReference } from "./formats/object-meta.ts";
 import { drain, type Paced } from "./formats/paced.ts";
@@ -97,10 +97,15 @@ export function needsAccessReviews(settings: Pick<DecisionSettings, "checkSeveri
   ));
 }
 
+/** Returns how objects of the kind are judged; null if no check applies to them. */
+export function judgeOfKind(kind: Kind): Judge | null {
+  return BY_KIND.get(kind) ?? null;
+}
+
 /** Returns how an object is judged; null if no check applies to its kind. */
 export function judgeOf(object: JsonObject): Judge | null {
   const kind = kindOf(objectReference(object));
-  return kind === null ? null : BY_KIND.get(kind) ?? null;
+  return kind === null ? null : judgeOfKind(kind);
 }
 
 /** Returns whether any check of manifests applies to an object. */

@@ -6,9 +6,9 @@ import { CLUSTER, CLUSTER_PART, IDENTITY, IDENTITY_ACCOUNTS_MAP, IDENTITY_LIKE, 
 import { CARM_MAP } from "./carm/kinds.ts";
 import { WORKLOAD } from "./controllers/kinds.ts";
 import type { KnownKinds } from "./core/inventory.ts";
-import { NAMESPACE } from "./core/namespace-kind.ts";
 import { kindTable } from "./core/kind-table.ts";
 import type { Kind } from "./core/kind.ts";
+import { NAMESPACE } from "./core/namespace-kind.ts";
 import { POD } from "./injection/kinds.ts";
 
 /**

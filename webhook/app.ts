@@ -1,3 +1,4 @@
+import type { AdmissionRequest } from "../shared/core/admission.ts";
 import type { Server } from "node:https";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance } from "fastify";
@@ -20,7 +21,6 @@ import { type AllowedClient, clientOptions, limitCallers } from "./callers.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { mutate } from "./mutate.ts";
 import { openPending, type PendingByKind, type PendingPorts } from "./pending/pending-kinds.ts";
-import type { AdmissionRequest } from "./review.ts";
 import { addReviewRoute, asResolverError, sendError } from "./route.ts";
 import { deniesInEveryProfile, validate } from "./validate.ts";
 

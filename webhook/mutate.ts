@@ -1,26 +1,20 @@
-import { resolve } from "../shared/core/resolve.ts";
+import type { AdmissionRequest, Notice } from "../shared/core/admission.ts";
+import { RESOLUTION_KEYS } from "../shared/core/annotation-keys.ts";
+import type { RoleObject } from "../shared/core/inventory.ts";
+import type { Judge } from "../shared/core/judge.ts";
+import { annotationPatch, resolutionAnnotations } from "../shared/core/resolution-annotations.ts";
 import type { Resolution } from "../shared/core/resolution.ts";
-import { IDENTITIES } from "../shared/capa/identities.ts";
-import { objectExcess } from "../shared/core/limits.ts";
-import { queryOf, type ResourceQuery, statusOf } from "../shared/core/ack-resource.ts";
-import { INJECT_LABEL, RESOLUTION_KEYS } from "../shared/core/annotation-keys.ts";
-import { clusterMutationExemptionOf, isCAPAController, mutationExemptionOf } from "../shared/core/exemptions.ts";
-import { reviewedKind } from "../shared/kinds.ts";
+import { resolve } from "../shared/core/resolve.ts";
+import type { StoreKey } from "../shared/core/store.ts";
 import {
   field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation, stringAt,
 } from "../shared/formats/json.ts";
 import { annotationAt, objectReference } from "../shared/formats/object-meta.ts";
-import { injectionPatch } from "../shared/injection/injection.ts";
-import { decodePod, isMirrorPod } from "../shared/core/pod.ts";
-import { readReferrer } from "../shared/capa/referrer.ts";
-import { completionPatch } from "../shared/ack/selector.ts";
-import { annotationPatch, resolutionAnnotations } from "../shared/core/resolution-annotations.ts";
-import { resolveReferrer } from "../shared/capa/resolve-identity.ts";
+import { judgeOfKind } from "../shared/judges.ts";
+import { reviewedKind } from "../shared/kinds.ts";
 import { notLoaded } from "../shared/server/readiness.ts";
-import {
-  type AdmissionRequest, inNamespace, type Notice, type ReviewContext, skipped, type SkipReason, type Verdict,
-} from "./review.ts";
-import { dependsOnNamespaces, waitUntilKnown } from "./namespace-wait.ts";
+import { waitUntilKnown } from "./namespace-wait.ts";
+import { type ReviewContext, skipped, type Verdict } from "./review.ts";
 
 const TOO_LARGE: Notice = {
   code: "ERR_ANNOTATIONS_TOO_LARGE",
@@ -67,83 +61,46 @@ function unknownNamespace(namespace: string): Notice {
   return { code: "ERR_NAMESPACE_UNKNOWN", message };
 }
 
-type Mutate = (
-  request: AdmissionRequest, object: JsonObject, context: ReviewContext,
-) => Verdict | Promise<Verdict>;
-
-const MUTATIONS: Readonly<Record<string, Mutate>> = {
-  selector: completeSelector, resource: annotateResource, cluster: annotateCluster, pod: injectSidecar,
-};
-
 /**
- * Changes the object that the request writes, if the webhook mutates its kind at the path. Throws ERR_NOT_READY if the
- * inventory, which annotations need, is not loaded yet.
+ * Changes the object that the request writes, if the webhook mutates its kind at the path: completes it, or records its
+ * role in annotations. Throws ERR_NOT_READY if the inventory, which annotations need, is not loaded yet.
  */
 export function mutate(request: AdmissionRequest, path: string, context: ReviewContext): Verdict | Promise<Verdict> {
   const { operation, object, excess } = request;
   if (excess !== null) return skipped("limit exceeded");
   if (operation === "DELETE" || object === null) return skipped("no object");
   const kind = reviewedKind(path, objectReference(object));
-  const change = kind === null ? undefined : MUTATIONS[kind.id];
-  return change === undefined ? skipped("not managed") : change(request, object, context);
+  const { complete, record } = (kind === null ? null : judgeOfKind(kind)) ?? {};
+  if (complete !== undefined) {
+    const patch = complete(object, request, context.settings);
+    return typeof patch === "string" ? skipped(patch) : { outcome: "mutated", patch, notices: [], resolution: null };
+  }
+  return record === undefined ? skipped("not managed") : recordRole(request, object, record, context);
 }
 
-/**
- * Adds the empty fields that ACK's CustomResourceDefinition requires, and rewrites type entries that have the form
- * `{apiVersion, kind}`.
- */
-function completeSelector(request: AdmissionRequest, object: JsonObject): Verdict {
-  const exemption = mutationExemptionOf(request);
-  if (exemption !== null) return skipped(exemption);
-  return { outcome: "mutated", patch: completionPatch(object), notices: [], resolution: null };
-}
-
-/** Annotates an ACK resource with its resolution. */
-function annotateResource(
-  request: AdmissionRequest, object: JsonObject, context: ReviewContext,
+/** Annotates the object with its resolution. */
+function recordRole(
+  request: AdmissionRequest, object: JsonObject, { roleObject, needs }: NonNullable<Judge["record"]>,
+  context: ReviewContext,
 ): Verdict | Promise<Verdict> {
-  const { namespace } = request;
-  if (namespace === "") return skipped("not managed");
-  const exemption = mutationExemptionOf(request);
-  if (exemption !== null) return skipped(exemption);
-  const { source: { inventory, status }, settings } = context;
-  if (!status.loaded) throw notLoaded(status);
-  return whenKnown(request, object, { context, isNeeded: dependsOnNamespaces(context) }, () => (
-    annotate(request, object, resolve(inventory, queryWithStoredStatus(request, object), settings))
-  ));
-}
-
-/**
- * Returns the query to resolve, with the namespace of the request and the stored status of the resource. On a create,
- * no status is stored. On an update, the API server restores the stored status, because every ACK kind has the status
- * subresource.
- */
-function queryWithStoredStatus({ namespace, oldObject }: AdmissionRequest, object: JsonObject): ResourceQuery {
-  const { group, version, kind, name, labels, annotations } = queryOf(object, namespace);
-  return { group, version, kind, namespace, name, labels, annotations, status: statusOf(oldObject ?? {}) };
-}
-
-const UNKNOWN_IDENTITIES: Notice = {
-  code: "ERR_NOT_READY", message: "not annotated: the identities are not known yet",
-};
-
-/** Annotates an object that refers to a CAPA identity with its resolution. Never changes a write of CAPA itself. */
-function annotateCluster(
-  request: AdmissionRequest, object: JsonObject, context: ReviewContext,
-): Verdict | Promise<Verdict> {
-  const { namespace, requester } = request;
   const { settings, source: { inventory, status } } = context;
-  const referrer = readReferrer(inNamespace(object, namespace));
-  if (referrer === null || namespace === "") return skipped("not managed");
-  if (isCAPAController(requester, settings)) return skipped("written by CAPA");
-  const exemption = clusterMutationExemptionOf(request);
-  if (exemption !== null) return skipped(exemption);
+  const subject = roleObject(object, request, settings);
+  if (typeof subject === "string") return skipped(subject);
   if (!status.loaded) throw notLoaded(status);
-  if (!inventory.includes(IDENTITIES)) return removeAnnotations(object, UNKNOWN_IDENTITIES);
-  // The selectors of identities read the labels of the namespace.
-  return whenKnown(request, object, { context, isNeeded: true }, () => (
-    annotate(request, object, resolveReferrer(inventory, referrer, settings))
+  if (needs !== undefined && !inventory.includes(needs)) return removeAnnotations(object, unknownStore(needs));
+  return whenKnown(request, object, { context, isNeeded: dependsOnNamespace(subject, context) }, () => (
+    annotate(request, object, resolve(context.source.inventory, subject, settings))
   ));
+}
+
+/** Whether the role depends on the Namespace of the object, which can name a selector with --runtime extended. */
+function dependsOnNamespace(object: RoleObject, { settings, source: { inventory } }: ReviewContext): boolean {
+  return inventory.runtime === "extended" || inventory.sourceOf(object, settings).knownIn(inventory).readsNamespace;
+}
+
+/** Returns the notice of an object whose role depends on objects that are not listed. */
+function unknownStore({ name }: StoreKey): Notice {
+  return { code: "ERR_NOT_READY", message: `not annotated: the ${name} are not known yet` };
 }
 
 interface NamespaceWait {
@@ -165,29 +122,4 @@ function whenKnown(
   return waitUntilKnown(namespace, isKnown, context).then((isFound) => (
     isFound ? result() : removeAnnotations(object, unknownNamespace(namespace))
   ));
-}
-
-/**
- * Injects the sidecar into a new Pod. Does not inject the sidecar, and does not deny the Pod, if the Pod is faulty: its
- * validation reports the faults. Reads no inventory.
- */
-function injectSidecar(request: AdmissionRequest, object: JsonObject, { settings }: ReviewContext): Verdict {
-  const reason = podSkipReason(object, request);
-  if (reason !== null) return skipped(reason);
-  // Bounds the work, because the limit of a review is higher than the limit of an object.
-  if (objectExcess(object) !== null) return skipped("limit exceeded");
-  const patch = injectionPatch(decodePod(object), settings.injection);
-  return { outcome: "mutated", patch, notices: [], resolution: null };
-}
-
-/**
- * Returns why the webhook does not review a Pod: only a creation can add a container or a variable, and the label of a
- * Pod can reject the sidecar. A Pod without the label requests the sidecar, because the API server sends it only if its
- * Namespace has the label.
- */
-export function podSkipReason(object: JsonObject, { operation, subResource }: AdmissionRequest): SkipReason | null {
-  if (operation !== "CREATE") return "no object";
-  if (subResource !== "") return "subresource";
-  const isRejected = stringAt(object, "metadata", "labels", INJECT_LABEL) === "false";
-  return isMirrorPod(object) || isRejected ? "not managed" : null;
 }

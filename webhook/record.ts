@@ -1,3 +1,4 @@
+import type { AdmissionRequest, Notice } from "../shared/core/admission.ts";
 import type { Resolution } from "../shared/core/resolution.ts";
 import type { Finding } from "../shared/core/check.ts";
 import type { ResolverError } from "../shared/formats/errors.ts";
@@ -5,7 +6,7 @@ import { apiVersionOf } from "../shared/formats/object-meta.ts";
 import { startOfText } from "../shared/formats/text.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { WebhookMetrics } from "./metrics.ts";
-import type { AdmissionRequest, Notice, Verdict } from "./review.ts";
+import type { Verdict } from "./review.ts";
 
 const MS_PER_SECOND = 1000;
 /** The maximum number of selectors in a log line. */

@@ -1,9 +1,10 @@
+import type { AdmissionRequest } from "../shared/core/admission.ts";
 import { CATALOGUE } from "../shared/judges.ts";
 import { type Finding, findingLine, findingSentences } from "../shared/core/check.ts";
 import type { ErrorCode, ResolverError } from "../shared/formats/errors.ts";
 import { type FieldPath, formatFieldPath, type PatchOperation } from "../shared/formats/json.ts";
 import { UNPRINTABLE } from "../shared/formats/text.ts";
-import { type AdmissionRequest, REVIEW_API_VERSION, REVIEW_KIND, type Verdict } from "./review.ts";
+import { REVIEW_API_VERSION, REVIEW_KIND, type Verdict } from "./review.ts";
 
 /**
  * The maximum warning length that the Kubernetes documentation recommends, in characters. The API server truncates each

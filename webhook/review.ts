@@ -1,12 +1,13 @@
+import { type AdmissionRequest, type Notice, OPERATIONS, type SkipReason } from "../shared/core/admission.ts";
 import { runChecksPaced } from "../shared/judges.ts";
 import type { Resolution } from "../shared/core/resolution.ts";
 import type { CheckInput, Finding } from "../shared/core/check.ts";
 import type { CheckResult } from "../shared/core/run.ts";
 import type { SteadyClock } from "../shared/core/clock.ts";
 import type { DecisionSettings, Requester } from "../shared/core/context.ts";
-import type { AdmissionChange, Exemption, TerminatingNamespaces } from "../shared/core/exemptions.ts";
+import type { TerminatingNamespaces } from "../shared/core/exemptions.ts";
 import { LIMITS } from "../shared/core/limits.ts";
-import { type ErrorCode, ResolverError } from "../shared/formats/errors.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
 import { field, isJsonObject, type JsonObject, type PatchOperation, stringAt } from "../shared/formats/json.ts";
 import type { Paced } from "../shared/formats/paced.ts";
 import { quote, startOfText } from "../shared/formats/text.ts";
@@ -20,15 +21,6 @@ import type { PendingWrites } from "./pending/writes.ts";
 
 /** The maximum time that one review blocks the event loop, in ms. */
 const SLICE_MS = 10;
-
-/** A warning about the annotations that the webhook writes to an object. */
-export interface Notice {
-  readonly code: ErrorCode | "ACK-02";
-  /** The message starts in lower case and has no trailing full stop. */
-  readonly message: string;
-}
-
-export type SkipReason = Exemption | "not managed" | "no object" | "limit exceeded" | "written by CAPA";
 
 /**
  * The result of a review. If a review cannot determine the result, the handler throws, and `route.ts` denies the
@@ -96,25 +88,6 @@ export function verdictOf({ findings, denied }: Pick<CheckResult, "findings" | "
 
 export const REVIEW_API_VERSION = "admission.k8s.io/v1";
 export const REVIEW_KIND = "AdmissionReview";
-
-const OPERATIONS = ["CREATE", "UPDATE", "DELETE", "CONNECT"] as const;
-
-/** The fields of an AdmissionReview's request that the webhook uses. A missing string is "". */
-export interface AdmissionRequest extends AdmissionChange {
-  readonly uid: string;
-  readonly operation: (typeof OPERATIONS)[number];
-  readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
-  readonly namespace: string;
-  /** The name of the object; "" if the API server generates the name later. */
-  readonly name: string;
-  readonly requester: Requester;
-  readonly dryRun: boolean;
-  /**
-   * A clause that states which limit the review exceeds; null if the review exceeds no limit. A review that exceeds a
-   * limit contains no objects, or texts that are too long to process.
-   */
-  readonly excess: string | null;
-}
 
 /** Returns the request in a parsed body. Throws ERR_REQUEST_MALFORMED if the body is not a v1 AdmissionReview. */
 export function decodeReview(body: ReviewBody): AdmissionRequest {
@@ -222,14 +195,4 @@ function objectAt(request: JsonObject, key: "object" | "oldObject"): JsonObject 
 
 function malformed(message: string): ResolverError {
   return new ResolverError("ERR_REQUEST_MALFORMED", message);
-}
-
-/**
- * Overwrites the namespace of the object with the namespace of the request, because RBAC authorized the request for
- * this namespace.
- */
-export function inNamespace(object: JsonObject, namespace: string): JsonObject {
-  const metadata = field(object, "metadata");
-  if (stringAt(metadata, "namespace") === namespace) return object;
-  return { ...object, metadata: { ...(isJsonObject(metadata) && metadata), namespace } };
 }

@@ -1,9 +1,10 @@
+import type { AdmissionRequest } from "../shared/core/admission.ts";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { SteadyClock } from "../shared/core/clock.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { parseReviewBody, type ReviewBody, startOf } from "./body/parse.ts";
 import { type Recorder, recordError, recordVerdict } from "./record.ts";
-import { type AdmissionRequest, decodeReview, type Verdict } from "./review.ts";
+import { decodeReview, type Verdict } from "./review.ts";
 import { isBrief, respond, respondError, respondFailed } from "./respond.ts";
 
 /** The timeout of a webhook call if the parameter `timeout` is missing: the default of the API server. */

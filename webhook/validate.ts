@@ -1,5 +1,6 @@
+import { type AdmissionRequest, inNamespace } from "../shared/core/admission.ts";
 import { type Kind, warnsOnly } from "../shared/core/kind.ts";
-import { limitCheckOf, runChecks, storedObject } from "../shared/judges.ts";
+import { judgeOfKind, limitCheckOf, runChecks, storedObject } from "../shared/judges.ts";
 import type { CheckEntry, CheckInput, Finding } from "../shared/core/check.ts";
 import { severityOf } from "../shared/core/plan.ts";
 import type { CheckResult } from "../shared/core/run.ts";
@@ -12,21 +13,17 @@ import { objectReference } from "../shared/formats/object-meta.ts";
 import type { Inventory } from "../shared/core/inventory.ts";
 import { notLoaded } from "../shared/server/readiness.ts";
 import { identityKinds, kindsAtRisk, kindsOfRelabeled, requireCurrent } from "./current-state.ts";
-import { podSkipReason } from "./mutate.ts";
 import type { ReviewedChange } from "./pending/list.ts";
 import { concernsSelector, reviewedSelector, roleIdentityOf, writesInBrokenChain } from "./pending/pending-kinds.ts";
 import { runChecksWithPending } from "./pending/writes.ts";
 import { prepareCluster, prepareCreation, prepareNamespace, prepareResource } from "./prepare-access.ts";
 import {
-  type AdmissionRequest, inNamespace, type Prepare, type Review, type ReviewContext, runChecksInSlices, skipped,
-  type SkipReason, type Verdict, verdictOf,
+  type Prepare, type Review, type ReviewContext, runChecksInSlices, skipped, type Verdict, verdictOf,
 } from "./review.ts";
 
 /** What the review of a kind does beside running its checks. */
 interface Steps {
-  /** Returns why the object is not reviewed; null if it is. */
-  readonly skips?: (object: JsonObject, request: AdmissionRequest) => SkipReason | null;
-  /** Returns the result if the review needs no inventory, or if a fault of the object alone denies it; else null. */
+  /** Returns the result if a fault of the object alone denies it before the inventory is loaded; else null. */
   readonly early?: (review: Review, context: ReviewContext) => CheckResult | null;
   readonly prepare?: Prepare;
   /** Default: runs the checks once. */
@@ -87,19 +84,10 @@ async function checkNamespace(review: Review, context: ReviewContext): Promise<C
   }
 }
 
-const withoutInventory: Steps["early"] = ({ input }, { settings }) => runChecks(input, settings);
-/** Only WAIVER-01 applies to a definition that is not deleted, and needs no inventory. */
-const ofDefinition: Steps = {
-  early: ({ request, input }, { settings }) => (request.operation === "DELETE" ? null : runChecks(input, settings)),
-};
 const ofCluster: Steps = { prepare: prepareCluster };
 
 const STEPS: Readonly<Record<string, Steps>> = {
   selector: { early: selfChecks, run: checkSelector },
-  "selector-definition": ofDefinition,
-  "resource-definition": ofDefinition,
-  "field-export": { early: withoutInventory },
-  pod: { skips: podSkipReason, early: withoutInventory },
   namespace: { prepare: prepareNamespace, run: checkNamespace },
   "adopted-resource": { prepare: prepareCreation },
   resource: { prepare: prepareResource },
@@ -137,13 +125,13 @@ type JudgedIn = Pick<ReviewContext, "settings" | "source">;
 
 function validateObject(request: AdmissionRequest, path: string, context: ReviewContext): Verdict | Promise<Verdict> {
   const reviewed = reviewOf(request, path, context);
-  return "review" in reviewed ? runSteps(reviewed.steps, reviewed.review, context) : reviewed;
+  return "review" in reviewed ? runSteps(reviewed.kind, reviewed.review, context) : reviewed;
 }
 
 /** Returns the review of the object and its steps, or why the object is not reviewed. */
 function reviewOf(
   request: AdmissionRequest, path: string, { settings, source: { inventory } }: JudgedIn,
-): Verdict | { readonly steps: Steps; readonly review: Review } {
+): Verdict | { readonly kind: Kind; readonly review: Review } {
   const object = request.operation === "DELETE" ? request.oldObject : request.object;
   if (object === null) return skipped("no object");
   const { group, kind: kindName, name } = objectReference(object);
@@ -151,19 +139,19 @@ function reviewOf(
   if (kind === null || !isInScope(kind, request)) return skipped("not managed");
   const exemption = exemptionOf(request);
   if (exemption !== null) return skipped(exemption);
-  const steps: Steps = STEPS[kind.id] ?? {};
-  const reason = steps.skips?.(object, request) ?? null;
+  const reason = judgeOfKind(kind)?.skips?.(object, request) ?? null;
   if (reason !== null) return skipped(reason);
   const { operation, namespace, requester } = request;
   const warnsIn: Review["warnsIn"] = (namespaces) => (
     warnsOnly(kind, { operation, namespace, name, requester }, { settings, inventory: namespaces })
   );
   const input = checkInputOf(request, object, { inventory, warnOnly: warnsIn(inventory) });
-  return { steps, review: { request, input, warnsIn } };
+  return { kind, review: { request, input, warnsIn } };
 }
 
-function runSteps(steps: Steps, review: Review, context: ReviewContext): Verdict | Promise<Verdict> {
-  const { early, prepare, run = runOnce } = steps;
+function runSteps(kind: Kind, review: Review, context: ReviewContext): Verdict | Promise<Verdict> {
+  if (isDecidedAlone(kind, review)) return verdictOf(runChecks(review.input, context.settings));
+  const { early, prepare, run = runOnce } = stepsOf(kind);
   const result = early?.(review, context) ?? null;
   if (result !== null) return verdictOf(result);
   const { status } = context.source;
@@ -173,6 +161,15 @@ function runSteps(steps: Steps, review: Review, context: ReviewContext): Verdict
   return prepared.then(async (added) => (
     verdictOf(await run({ ...review, input: { ...review.input, ...added } }, context))
   ));
+}
+
+function stepsOf({ id }: Kind): Steps {
+  return STEPS[id] ?? {};
+}
+
+/** Whether no check of the review reads the inventory. */
+function isDecidedAlone(kind: Kind, { request }: Review): boolean {
+  return judgeOfKind(kind)?.readsInventory?.(request.operation) === false;
 }
 
 function runOnce({ input }: Review, context: ReviewContext): ReturnType<typeof runChecksInSlices> {

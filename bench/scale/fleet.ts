@@ -1,4 +1,5 @@
 import { SELECTORS } from "../../shared/ack/selectors.ts";
+
 /**
  * Many sidecars in one process: each has the inventory source of a sidecar, its own connections and its own service
  * account. The arguments are the URL of the API server, the file of its CA, the token of an administrator, and the

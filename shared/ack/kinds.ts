@@ -1,16 +1,16 @@
-import { KINDS_OF_CLUSTER } from "../core/kind-store.ts";
-import { SELECTORS } from "./selectors.ts";
-import { RESOURCES } from "./resources.ts";
-import { byACKController } from "../core/exemptions.ts";
-import { keptOfDefinition, keptOfResource, keptOfSelector } from "./kept-fields.ts";
 import {
   ADOPTED_RESOURCE_KIND, FIELD_EXPORT_KIND, isACKGroup, isLikeResource, isLikeSelector, SELECTOR_GROUP, SELECTOR_KIND,
 } from "../core/ack-groups.ts";
-import { SELECTOR_ROLES } from "./resolve.ts";
+import { byACKController } from "../core/exemptions.ts";
 import {
   CLEANUP, CLOSED, CREATE_AND_UPDATE, EVERY_WRITE, LIST, OPEN, PAGE, READ, STATUS, WRITE,
 } from "../core/kind-rows.ts";
+import { KINDS_OF_CLUSTER } from "../core/kind-store.ts";
 import { ALL_SERVICES, type Kind } from "../core/kind.ts";
+import { keptOfDefinition, keptOfResource, keptOfSelector } from "./kept-fields.ts";
+import { SELECTOR_ROLES } from "./resolve.ts";
+import { RESOURCES } from "./resources.ts";
+import { SELECTORS } from "./selectors.ts";
 
 const DEFINITION = ["CustomResourceDefinition.apiextensions.k8s.io"];
 const PATH_OF_SELECTORS = "iamroleselectors";

@@ -1,13 +1,13 @@
-import { resourceName } from "../core/ack-resource.ts";
-import { RESOURCES } from "./resources.ts";
 import { ACK_GROUPS, serviceOf } from "../core/ack-groups.ts";
+import { resourceName } from "../core/ack-resource.ts";
 import { DELETION_POLICY_ANNOTATION } from "../core/annotation-keys.ts";
-import { annotationPath, type FieldPath } from "../formats/json.ts";
-import { closest, compareText, countOf, listOf, MAX_NAMES, quote } from "../formats/text.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import { NAMESPACE_DELETION, type NamespaceChange } from "../core/namespace-change.ts";
 import { DELETION_POLICY } from "../core/value-types.ts";
+import { annotationPath, type FieldPath } from "../formats/json.ts";
+import { closest, compareText, countOf, listOf, MAX_NAMES, quote } from "../formats/text.ts";
 import { ACK_NEEDS } from "./requirements.ts";
+import { RESOURCES } from "./resources.ts";
 
 /** Matches the annotation key for the deletion policy of a service, such as `s3.services.k8s.aws/deletion-policy`. */
 const SERVICE_POLICY = /^(.+)\.services\.k8s\.aws\/deletion-policy$/;

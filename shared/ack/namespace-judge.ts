@@ -1,13 +1,14 @@
-import { NAMESPACE } from "../core/namespace-kind.ts";
+import { ofChange, within } from "../core/binding.ts";
+import type { Check } from "../core/check.ts";
 import type { Judge } from "../core/judge.ts";
-import { storedNamespace } from "./stored-objects.ts";
+import { namespaceChange, type NamespaceChange } from "../core/namespace-change.ts";
+import { NAMESPACE } from "../core/namespace-kind.ts";
+import { limitCheck } from "../core/size-limits.ts";
 import { NS_09, NS_13 } from "./namespace-deletion.ts";
 import { NS_01, NS_02 } from "./namespace-labels.ts";
-import { ofChange, within } from "../core/binding.ts";
-import { namespaceChange, type NamespaceChange } from "../core/namespace-change.ts";
-import type { Check } from "../core/check.ts";
-import { limitCheck } from "../core/size-limits.ts";
 import { NS_07, NS_07_OF_ROLES, NS_07B, NS_08, NS_08_HOSTS, NS_17 } from "./namespace-values.ts";
+import { storedNamespace } from "./stored-objects.ts";
+
 /** The checks that run when a Namespace changes. */
 const NAMESPACE_CHECKS: readonly Check<NamespaceChange>[] = [
   NS_01, NS_02, NS_07, NS_07_OF_ROLES, NS_07B, NS_08, NS_08_HOSTS, NS_09, NS_13, NS_17,

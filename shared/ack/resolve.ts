@@ -1,5 +1,3 @@
-import { SELECTOR_GRANTS } from "./grant-by-selector.ts";
-import { selectorTargets } from "./role-targets.ts";
 import { isResource, type ResourceQuery } from "../core/ack-resource.ts";
 import { USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
 import type { DecisionSettings } from "../core/context.ts";
@@ -9,6 +7,8 @@ import { byDefault, type Region, type Resolution } from "../core/resolution.ts";
 import { resolveResource } from "../core/resolve.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { compareText } from "../formats/text.ts";
+import { SELECTOR_GRANTS } from "./grant-by-selector.ts";
+import { selectorTargets } from "./role-targets.ts";
 import {
   type Choice, choiceOf, conflictSentence, refusalMessage, selectingSelectors, selectionOf,
 } from "./selection.ts";

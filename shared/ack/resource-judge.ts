@@ -1,26 +1,30 @@
-import { IRS_52_OF_OBJECTS } from "./selector-kinds.ts";
-import type { Judge } from "../core/judge.ts";
-import { ACK_36 } from "./role-inputs.ts";
-import { recordedResolutionCheck } from "../core/recorded-resolution.ts";
-import { ADOPTED_RESOURCE_CHECKS, creationOf } from "./adopted-resources.ts";
+import { queryOf, type ResourceQuery, statusOf } from "../core/ack-resource.ts";
+import type { AdmissionRequest, SkipReason } from "../core/admission.ts";
 import { bindChecks, bindIn, type BoundChecks } from "../core/bind.ts";
-import { IRS_10_OF_OBJECTS } from "../core/unknown-namespace.ts";
-import { storedResource } from "./stored-objects.ts";
-import { pathInAdopted } from "./adopted-resource.ts";
-import { resourceChange, type ResourceChange } from "./resource-change.ts";
-import { IRS_04_OF_RESOURCES } from "./selector-account.ts";
-import type { DecisionSettings } from "../core/context.ts";
 import { ofChange, within } from "../core/binding.ts";
-import { ACK_10, ACK_10_OF_DEFAULTS, ACK_11, ACK_12, ACK_13, ACK_15, ACK_17, ACK_20 } from "./resource-annotations.ts";
 import { type Check, type CheckInput, contextOf, hasOldObject } from "../core/check.ts";
-import { ADOPTED_RESOURCE, FIELD_EXPORT, RESOURCE, RESOURCE_LIKE } from "./kinds.ts";
+import type { DecisionSettings } from "../core/context.ts";
+import { isSameContent, mutationExemptionOf } from "../core/exemptions.ts";
+import type { Judge } from "../core/judge.ts";
+import { recordedResolutionCheck } from "../core/recorded-resolution.ts";
 import { limitCheck } from "../core/size-limits.ts";
-import { ACK_37, ACK_38, ACK_39 } from "./resource-crossings.ts";
-import { ACK_03, ACK_05, ACK_05B, ACK_06, ACK_09 } from "./resource-selection.ts";
-import { ACK_07, ACK_08, ACK_10B, ACK_30, ACK_31, ACK_32, ACK_40 } from "./resource-drift.ts";
-import { isSameContent } from "../core/exemptions.ts";
+import { IRS_10_OF_OBJECTS } from "../core/unknown-namespace.ts";
+import type { JsonObject } from "../formats/json.ts";
+import { pathInAdopted } from "./adopted-resource.ts";
+import { ADOPTED_RESOURCE_CHECKS, creationOf } from "./adopted-resources.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
+import { ADOPTED_RESOURCE, FIELD_EXPORT, RESOURCE, RESOURCE_LIKE } from "./kinds.ts";
 import { RESOLUTION } from "./requirements.ts";
+import { ACK_10, ACK_10_OF_DEFAULTS, ACK_11, ACK_12, ACK_13, ACK_15, ACK_17, ACK_20 } from "./resource-annotations.ts";
+import { resourceChange, type ResourceChange } from "./resource-change.ts";
+import { ACK_37, ACK_38, ACK_39 } from "./resource-crossings.ts";
+import { ACK_07, ACK_08, ACK_10B, ACK_30, ACK_31, ACK_32, ACK_40 } from "./resource-drift.ts";
+import { ACK_03, ACK_05, ACK_05B, ACK_06, ACK_09 } from "./resource-selection.ts";
+import { ACK_36 } from "./role-inputs.ts";
+import { IRS_04_OF_RESOURCES } from "./selector-account.ts";
+import { IRS_52_OF_OBJECTS } from "./selector-kinds.ts";
+import { storedResource } from "./stored-objects.ts";
+
 /** ACK-02 for ACK resources. */
 export const ACK_02 = recordedResolutionCheck<ResourceChange>(RESOLUTION, ({ resource, stored }) => (
   { annotations: resource.annotations, stored: stored?.resource.annotations }
@@ -40,7 +44,19 @@ const bindType = ofChange([IRS_52_OF_OBJECTS], ({ object }, context) => ({ ...co
 
 export const RESOURCE_JUDGE: Judge = {
   kind: RESOURCE, checks: [...RESOURCE_CHECKS, LIMIT], bind: bindResource, stored: storedResource,
+  record: { roleObject: recordedResource },
 };
+
+/**
+ * Returns the resource to resolve, with the namespace of the request and the stored status. On a create, no status is
+ * stored. On an update, the API server restores the stored status, because every ACK kind has the status subresource.
+ */
+function recordedResource(object: JsonObject, request: AdmissionRequest): ResourceQuery | SkipReason {
+  const { namespace, oldObject } = request;
+  if (namespace === "") return "not managed";
+  const exemption = mutationExemptionOf(request);
+  return exemption ?? { ...queryOf(object, namespace), namespace, status: statusOf(oldObject ?? {}) };
+}
 
 export const RESOURCE_LIKE_JUDGE: Judge = { kind: RESOURCE_LIKE, checks: [IRS_52_OF_OBJECTS], bind: bindType };
 
@@ -67,7 +83,7 @@ const bindExport = within(EXPORT_LIMIT, (input, settings) => {
 });
 
 export const FIELD_EXPORT_JUDGE: Judge = {
-  kind: FIELD_EXPORT, checks: [...FIELD_EXPORT_CHECKS, EXPORT_LIMIT],
+  kind: FIELD_EXPORT, checks: [...FIELD_EXPORT_CHECKS, EXPORT_LIMIT], readsInventory: () => false,
   bind: (input, settings) => [...bindType(input, settings), ...bindExport(input, settings)],
 };
 

@@ -1,10 +1,11 @@
-import { SELECTORS } from "./selectors.ts";
-import { quote } from "../formats/text.ts";
-import { Inventory } from "../core/inventory.ts";
 import { SELECTOR_KIND } from "../core/ack-groups.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import { onlyNamespace } from "../core/grant-session.ts";
+import { Inventory } from "../core/inventory.ts";
 import type { RoleTarget, RoleTargets } from "../core/role-target.ts";
+import { quote } from "../formats/text.ts";
+import { SELECTORS } from "./selectors.ts";
+
 /** Returns the roles that the selectors name. */
 export function selectorTargets(inventory: Inventory): RoleTargets {
   const selectors = inventory.of(SELECTORS);

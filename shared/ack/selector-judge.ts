@@ -1,22 +1,24 @@
-import type { JudgedSelector } from "./selector.ts";
-import { storedSelector } from "./stored-objects.ts";
-import type { Judge } from "../core/judge.ts";
-import { IRS_10, IRS_10_OF_SOME, IRS_22 } from "./selector-reach.ts";
 import { bindChecks, type BoundChecks } from "../core/bind.ts";
-import { IRS_53 } from "./selector-template.ts";
-import { IRS_48 } from "./selector-breadth.ts";
-import { IRS_13, IRS_52 } from "./selector-kinds.ts";
-import { selectorChange, type SelectorChange } from "./selector-change.ts";
-import type { DecisionSettings } from "../core/context.ts";
-import { SELECTOR, SELECTOR_LIKE } from "./kinds.ts";
-import { selectorTarget } from "./role-targets.ts";
 import { waiverChecks } from "../core/binding.ts";
 import { type Check, type CheckInput, contextOf, hasOldObject, operationOf, type QuickCheck } from "../core/check.ts";
-import { IRS_00_OF_CRD, IRS_16, IRS_51 } from "./selector-crd.ts";
-import { IRS_19, IRS_20, IRS_30, IRS_31 } from "./selector-moves.ts";
+import type { DecisionSettings } from "../core/context.ts";
+import { mutationExemptionOf } from "../core/exemptions.ts";
+import type { Judge } from "../core/judge.ts";
 import { judgeSelector, SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
+import { SELECTOR, SELECTOR_LIKE } from "./kinds.ts";
+import { selectorTarget } from "./role-targets.ts";
 import { IRS_04, IRS_04_OF_REGION, IRS_05, IRS_07, IRS_24, IRS_25, IRS_27, IRS_40 } from "./selector-account.ts";
+import { IRS_48 } from "./selector-breadth.ts";
+import { selectorChange, type SelectorChange } from "./selector-change.ts";
 import { IRS_17, IRS_18 } from "./selector-conflicts.ts";
+import { IRS_00_OF_CRD, IRS_16, IRS_51 } from "./selector-crd.ts";
+import { IRS_13, IRS_52 } from "./selector-kinds.ts";
+import { IRS_19, IRS_20, IRS_30, IRS_31 } from "./selector-moves.ts";
+import { IRS_10, IRS_10_OF_SOME, IRS_22 } from "./selector-reach.ts";
+import { IRS_53 } from "./selector-template.ts";
+import { completionPatch, type JudgedSelector } from "./selector.ts";
+import { storedSelector } from "./stored-objects.ts";
+
 /** The checks that compare a change of an IAMRoleSelector with the stored selector, the inventory or the settings. */
 const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
   IRS_00_OF_CRD,
@@ -58,6 +60,9 @@ export const SELECTOR_JUDGE: Judge = {
   kind: SELECTOR,
   checks: [...SELECTOR_SELF_CHECKS, ...SELECTOR_CHANGE_CHECKS, IRS_51, IRS_53],
   bind: (input, settings) => [...spelling(input), ...selectorChecks(input, settings)],
+  // Adds the empty fields that ACK's CustomResourceDefinition requires, and rewrites type entries that have the form
+  // `{apiVersion, kind}`.
+  complete: (object, request) => mutationExemptionOf(request) ?? completionPatch(object),
   namesRoles(input, settings) {
     const { effective } = judgeSelector(input.object, { origin: input.origin, runtime: settings.runtime });
     if (effective === null || exceedsSelectorLimit(input, settings)) return [];

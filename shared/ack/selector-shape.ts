@@ -1,5 +1,5 @@
-import type { Fault } from "../core/check.ts";
 import { metadataFaults } from "../core/any-kind.ts";
+import type { Fault } from "../core/check.ts";
 import type { Aliases } from "../core/meant-field.ts";
 import { STRICT_SELECTOR_SCHEMA } from "../core/selector-schema.ts";
 import { shapeChecker } from "../core/shape.ts";

@@ -7,6 +7,7 @@ import type { EffectiveSelector } from "../core/effective-selector.ts";
 import type { ACKResource } from "../core/ack-resource.ts";
 import { RESOURCES } from "./resources.ts";
 import { REPLACES_ANNOTATION } from "../core/annotation-keys.ts";
+
 // The objects whose deletion is checked, with the fields of the inventory that the checks read.
 
 /** The inventory contains the complete object only of a selector that has a fault. */

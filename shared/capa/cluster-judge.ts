@@ -1,19 +1,24 @@
-import type { JsonObject } from "../formats/json.ts";
+import { type AdmissionRequest, inNamespace, type SkipReason } from "../core/admission.ts";
 import { bindChecks } from "../core/bind.ts";
-import { REFERRERS } from "./referrers.ts";
-import { recordedResolutionCheck } from "../core/recorded-resolution.ts";
-import { Inventory } from "../core/inventory.ts";
-import { isOfTemplate } from "./referrer.ts";
-import { IRS_10_OF_OBJECTS } from "../core/unknown-namespace.ts";
-import { AC_00, AC_05, clusterChange, type ClusterChange, useChange } from "./cluster-reference.ts";
-import type { QuickCheck } from "../core/check.ts";
-import { CLUSTER, CLUSTER_PART } from "./kinds.ts";
 import { exceeds, ofChange, within } from "../core/binding.ts";
+import type { QuickCheck } from "../core/check.ts";
+import type { DecisionSettings } from "../core/context.ts";
+import { clusterMutationExemptionOf, isCAPAController } from "../core/exemptions.ts";
+import { Inventory } from "../core/inventory.ts";
 import { type Judge, type ReviewedID, typeOf } from "../core/judge.ts";
+import { recordedResolutionCheck } from "../core/recorded-resolution.ts";
 import { limitCheck } from "../core/size-limits.ts";
-import { spelling } from "./identity-judge.ts";
+import { IRS_10_OF_OBJECTS } from "../core/unknown-namespace.ts";
+import type { JsonObject } from "../formats/json.ts";
 import { AC_01, AC_02, AC_03, AC_04, AC_06, AC_07 } from "./cluster-identity.ts";
+import { AC_00, AC_05, clusterChange, type ClusterChange, useChange } from "./cluster-reference.ts";
+import { IDENTITIES } from "./identities.ts";
+import { spelling } from "./identity-judge.ts";
+import { CLUSTER, CLUSTER_PART } from "./kinds.ts";
+import { isOfTemplate, readReferrer, type Referrer } from "./referrer.ts";
+import { REFERRERS } from "./referrers.ts";
 import { CAPA_NEEDS } from "./requirements.ts";
+
 /** ACK-02 for objects that refer to a CAPA identity. */
 const ACK_02_OF_CLUSTERS = recordedResolutionCheck<ClusterChange>([CAPA_NEEDS.identities], ({ referrer, stored }) => (
   { annotations: referrer.annotations, stored: stored?.annotations }
@@ -35,7 +40,19 @@ export const CLUSTER_JUDGE: Judge = {
     ...(input.origin === "file" ? spelling(input) : []), ...bindCluster(input, settings),
   ],
   stored: storedReferrer,
+  record: { roleObject: recordedReferrer, needs: IDENTITIES },
 };
+
+/** Returns the object whose identity is resolved. Never changes a write of CAPA itself. */
+function recordedReferrer(
+  object: JsonObject, request: AdmissionRequest, settings: DecisionSettings,
+): Referrer | SkipReason {
+  const { namespace, requester } = request;
+  const referrer = readReferrer(inNamespace(object, namespace));
+  if (referrer === null || namespace === "") return "not managed";
+  if (isCAPAController(requester, settings)) return "written by CAPA";
+  return clusterMutationExemptionOf(request) ?? referrer;
+}
 
 /** An object that uses the identity of its Cluster. Each check concerns only the requester. */
 export const CLUSTER_PART_JUDGE: Judge = {

@@ -1,21 +1,22 @@
-import type { JsonObject } from "../formats/json.ts";
-import { identityTarget } from "./role-targets.ts";
-import { Inventory } from "../core/inventory.ts";
 import { bindChecks, type BoundChecks } from "../core/bind.ts";
-import { IDENTITIES } from "./identities.ts";
-import { readIdentity } from "./identity.ts";
-import { CI_01, CI_10, CI_11, identityChange, type IdentityChange } from "./identity-change.ts";
 import { ofChange, within } from "../core/binding.ts";
 import { ROLE_IDENTITY } from "../core/capa-kinds.ts";
-import { IDENTITY, IDENTITY_LIKE } from "./kinds.ts";
+import type { Check, CheckInput } from "../core/check.ts";
+import { Inventory } from "../core/inventory.ts";
 import { type Judge, type ReviewedID, typeOf } from "../core/judge.ts";
 import { limitCheck } from "../core/size-limits.ts";
-import { CI_20, CI_21, CI_22, CI_23, CI_24, CI_29, CI_35, CI_37 } from "./identity-role.ts";
-import type { Check, CheckInput } from "../core/check.ts";
+import type { JsonObject } from "../formats/json.ts";
+import { IDENTITIES } from "./identities.ts";
 import { CI_02, CI_03, CI_04, CI_05, CI_06, CI_08, CI_36 } from "./identity-allowed.ts";
+import { CI_01, CI_10, CI_11, identityChange, type IdentityChange } from "./identity-change.ts";
+import { CI_20, CI_21, CI_22, CI_23, CI_24, CI_29, CI_35, CI_37 } from "./identity-role.ts";
 import { CI_00, CI_09, CI_33 } from "./identity-shape.ts";
 import { CI_25, CI_26, CI_27, CI_28 } from "./identity-source.ts";
 import { CI_07, CI_07_OF_NEW, CI_30, CI_31 } from "./identity-use.ts";
+import { readIdentity } from "./identity.ts";
+import { IDENTITY, IDENTITY_LIKE } from "./kinds.ts";
+import { identityTarget } from "./role-targets.ts";
+
 /** The checks that run when a CAPA identity changes. */
 const IDENTITY_CHECKS: readonly Check<IdentityChange>[] = [
   CI_00, CI_01, CI_02, CI_03, CI_04, CI_05, CI_06, CI_07, CI_08, CI_09, CI_10, CI_11,

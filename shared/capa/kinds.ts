@@ -1,21 +1,21 @@
-import { IDENTITY_ROLES } from "./resolve-identity.ts";
-import { keeping } from "../core/kept-fields.ts";
-import { IDENTITY_ACCOUNTS_STORE } from "./identity-accounts.ts";
-import { IDENTITY_ACCOUNTS } from "../core/installation.ts";
-import { SECRETS } from "./secrets.ts";
-import { IDENTITIES } from "./identities.ts";
-import { REFERRERS } from "./referrers.ts";
-import { isPartKind, PART_KINDS } from "../core/cluster-parts.ts";
-import { byCAPA, byClusterAPI, ofNamespaceCleanup } from "../core/exemptions.ts";
 import {
   IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, isIdentityKind, isLikeCAPAKind, pluralsByGroup, REFERRER_KINDS,
   referrerKindOf, SERVICE_ACCOUNT_IDENTITY,
 } from "../core/capa-kinds.ts";
-import { keptOfReferrer } from "./kept-fields.ts";
+import { isPartKind, PART_KINDS } from "../core/cluster-parts.ts";
+import { byCAPA, byClusterAPI, ofNamespaceCleanup } from "../core/exemptions.ts";
+import { IDENTITY_ACCOUNTS } from "../core/installation.ts";
+import { keeping } from "../core/kept-fields.ts";
 import {
   CLEANUP, CLOSED, core, CREATE_AND_UPDATE, EVERY_WRITE, LIST, OPEN, PAGE, READ, WRITE,
 } from "../core/kind-rows.ts";
 import type { Kind } from "../core/kind.ts";
+import { IDENTITIES } from "./identities.ts";
+import { IDENTITY_ACCOUNTS_STORE } from "./identity-accounts.ts";
+import { keptOfReferrer } from "./kept-fields.ts";
+import { REFERRERS } from "./referrers.ts";
+import { IDENTITY_ROLES } from "./resolve-identity.ts";
+import { SECRETS } from "./secrets.ts";
 
 const OF_CAPA = [byCAPA, ofNamespaceCleanup] as const;
 /** Writes that only AC-05 reviews. */

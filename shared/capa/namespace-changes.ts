@@ -1,19 +1,20 @@
-import { NAMESPACE } from "../core/namespace-kind.ts";
-import { SCAN_LIMIT } from "../core/fault-texts.ts";
-import type { Extra } from "../core/judge.ts";
 import { ofChange } from "../core/binding.ts";
-import { REFERRERS } from "./referrers.ts";
-import { Inventory } from "../core/inventory.ts";
-import { describeIdentity } from "./identity-denials.ts";
-import { isOfTemplate, referenceOf, type Referrer } from "./referrer.ts";
-import type { ChainLink } from "../core/resolution.ts";
-import { identityChain, referrerName } from "./identity-chain.ts";
-import { isSameLabels, type Labels } from "../formats/label-selector.ts";
-import { NAMESPACE_DELETION, namespaceChange, type NamespaceChange } from "../core/namespace-change.ts";
 import type { Check, Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
+import { SCAN_LIMIT } from "../core/fault-texts.ts";
+import { Inventory } from "../core/inventory.ts";
+import type { Extra } from "../core/judge.ts";
+import { NAMESPACE_DELETION, namespaceChange, type NamespaceChange } from "../core/namespace-change.ts";
+import { NAMESPACE } from "../core/namespace-kind.ts";
+import type { ChainLink } from "../core/resolution.ts";
+import { isSameLabels, type Labels } from "../formats/label-selector.ts";
 import { paced, type Paced } from "../formats/paced.ts";
 import { compareText, countOf, listOf, printable, sortedListOf } from "../formats/text.ts";
+import { identityChain, referrerName } from "./identity-chain.ts";
+import { describeIdentity } from "./identity-denials.ts";
+import { isOfTemplate, referenceOf, type Referrer } from "./referrer.ts";
+import { REFERRERS } from "./referrers.ts";
 import { CAPA_NEEDS } from "./requirements.ts";
+
 const OBJECTS_BETWEEN_PAUSES = 200;
 
 export const NS_12: ScanningCheck<NamespaceChange> = {

@@ -6,6 +6,7 @@ import { IDENTITIES } from "./identities.ts";
 import type { IdentitySource, RoleTarget, RoleTargets } from "../core/role-target.ts";
 import type { RoleIdentity } from "./identity.ts";
 import type { SessionTag } from "../core/session.ts";
+
 /** Returns the roles that AWSClusterRoleIdentities name. */
 export function identityTargets(inventory: Inventory): RoleTargets {
   const roles = [...inventory.of(IDENTITIES).all()].filter((one) => one.kind === ROLE_IDENTITY);

@@ -1,22 +1,23 @@
-import { NAMESPACE } from "../core/namespace-kind.ts";
-import { CARM_MAPS } from "./map-store.ts";
-import { Inventory } from "../core/inventory.ts";
-import { CARM_MAP } from "./kinds.ts";
-import { CM_01, CM_04, CM_12, configMapChange, type ConfigMapChange, dataPath } from "./carm-map-entries.ts";
-import { mapTarget } from "./role-targets.ts";
-import { field, type JsonObject, stringMap } from "../formats/json.ts";
 import { ofChange, within } from "../core/binding.ts";
-import { namespaceChange, type NamespaceChange } from "../core/namespace-change.ts";
-import { CM_07, CM_08, CM_09, CM_15 } from "./carm-map-keys.ts";
-import { type Extra, type Judge, type ReviewedID, typeOf } from "../core/judge.ts";
 import type { Check } from "../core/check.ts";
+import { Inventory } from "../core/inventory.ts";
+import { type Extra, type Judge, type ReviewedID, typeOf } from "../core/judge.ts";
+import { namespaceChange, type NamespaceChange } from "../core/namespace-change.ts";
+import { NAMESPACE } from "../core/namespace-kind.ts";
 import { limitCheck } from "../core/size-limits.ts";
+import { field, type JsonObject, stringMap } from "../formats/json.ts";
+import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
+import { CM_01, CM_04, CM_12, configMapChange, type ConfigMapChange, dataPath } from "./carm-map-entries.ts";
+import { CM_07, CM_08, CM_09, CM_15 } from "./carm-map-keys.ts";
+import { CM_16 } from "./carm-map-quotes.ts";
+import { CARM_MAP } from "./kinds.ts";
+import { CARM_MAPS } from "./map-store.ts";
 import {
   ACK_36_OF_NAMESPACES, CM_09_OF_NAMESPACES, NS_03, NS_03_SYNTAX, NS_05, NS_10, NS_16,
 } from "./namespace-carm.ts";
-import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
-import { CM_16 } from "./carm-map-quotes.ts";
 import { NS_04 } from "./namespace-owner.ts";
+import { mapTarget } from "./role-targets.ts";
+
 /** The checks that run when a CARM ConfigMap changes. */
 const CONFIG_MAP_CHECKS: readonly Check<ConfigMapChange>[] = [
   CM_01, CM_04, CM_07, CM_08, CM_09, CM_12, CM_15, CM_16,

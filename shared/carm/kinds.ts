@@ -1,11 +1,11 @@
 import { isCARMMapName } from "../core/ack-groups.ts";
 import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
-import { MAP_ROLES } from "./resolve.ts";
-import { keeping } from "../core/kept-fields.ts";
-import { CARM_MAPS, OTHER_CARM_MAPS } from "./map-store.ts";
 import { ofNamespaceCleanup } from "../core/exemptions.ts";
+import { keeping } from "../core/kept-fields.ts";
 import { core, EVERY_WRITE, LIST, PAGE } from "../core/kind-rows.ts";
 import type { Kind } from "../core/kind.ts";
+import { CARM_MAPS, OTHER_CARM_MAPS } from "./map-store.ts";
+import { MAP_ROLES } from "./resolve.ts";
 
 /** The ConfigMaps of accounts and teams. */
 export const CARM_MAP = {

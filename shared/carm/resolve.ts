@@ -1,5 +1,3 @@
-import { MAP_GRANTS } from "./grant-by-carm.ts";
-import { mapTargets } from "./role-targets.ts";
 import { isResource, type ResourceQuery } from "../core/ack-resource.ts";
 import { IGNORED_NAMESPACES } from "../core/annotation-keys.ts";
 import type { DecisionSettings } from "../core/context.ts";
@@ -9,7 +7,9 @@ import { resolveResource } from "../core/resolve.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { quote } from "../formats/text.ts";
 import { mapRoleOf } from "./carm-role.ts";
+import { MAP_GRANTS } from "./grant-by-carm.ts";
 import { CARM_MAPS } from "./map-store.ts";
+import { mapTargets } from "./role-targets.ts";
 
 /** The CARM maps, which give ACK resources their roles in mode `carm`. */
 export const MAP_ROLES: RoleSource<ResourceQuery> = {

@@ -1,8 +1,9 @@
-import { Inventory } from "../core/inventory.ts";
 import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
-import { CARM_MAPS } from "./map-store.ts";
-import type { RoleTarget, RoleTargets } from "../core/role-target.ts";
 import type { DecisionSettings } from "../core/context.ts";
+import { Inventory } from "../core/inventory.ts";
+import type { RoleTarget, RoleTargets } from "../core/role-target.ts";
+import { CARM_MAPS } from "./map-store.ts";
+
 /** Returns the roles that the CARM maps name. */
 export function mapTargets(
   inventory: Inventory, { ackSystemNamespace }: Pick<DecisionSettings, "ackSystemNamespace">,

@@ -1,14 +1,15 @@
-import type { Extra } from "../core/judge.ts";
-import { NAMESPACE_OWNERS } from "./namespace-owners.ts";
-import { bindChecks } from "../core/bind.ts";
-import { Inventory } from "../core/inventory.ts";
-import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
-import { countOf, sortedListOf } from "../formats/text.ts";
 import { SELECTOR } from "../ack/kinds.ts";
-import { CARM_MAPS } from "./map-store.ts";
-import type { DecisionSettings } from "../core/context.ts";
-import { type CheckContext, type Fault, hasOldObject, type QuickCheck } from "../core/check.ts";
 import { exceedsSelectorLimit } from "../ack/selector-judge.ts";
+import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
+import { bindChecks } from "../core/bind.ts";
+import { type CheckContext, type Fault, hasOldObject, type QuickCheck } from "../core/check.ts";
+import type { DecisionSettings } from "../core/context.ts";
+import { Inventory } from "../core/inventory.ts";
+import type { Extra } from "../core/judge.ts";
+import { countOf, sortedListOf } from "../formats/text.ts";
+import { CARM_MAPS } from "./map-store.ts";
+import { NAMESPACE_OWNERS } from "./namespace-owners.ts";
+
 const PATH = ["spec"] as const;
 
 /**

@@ -1,10 +1,11 @@
-import { AUD_16 } from "./pod-profile.ts";
 import { bindChecks } from "../core/bind.ts";
 import type { Extra, Judge } from "../core/judge.ts";
 import { POD } from "../injection/kinds.ts";
-import { AUD_15 } from "./controllers.ts";
 import { bindPod, isRequestingSidecar } from "../injection/pod-judge.ts";
+import { AUD_15 } from "./controllers.ts";
 import { WORKLOAD } from "./kinds.ts";
+import { AUD_16 } from "./pod-profile.ts";
+
 const WORKLOAD_CHECKS = [AUD_15, AUD_16];
 const STORED_POD_CHECKS = [AUD_16];
 

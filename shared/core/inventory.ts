@@ -1,13 +1,13 @@
+import type { JsonObject } from "../formats/json.ts";
+import { type ObjectID, objectReference } from "../formats/object-meta.ts";
 import type { DecisionSettings, Origin, Runtime } from "./context.ts";
-import type { Resolution } from "./resolution.ts";
-import type { RoleTargets } from "./role-target.ts";
 import type { Grant, NamespaceQuery, RoleQuery } from "./grant.ts";
 import { KINDS_OF_CLUSTER, type KindStore } from "./kind-store.ts";
 import { NAMESPACES, type NamespaceStore } from "./namespaces.ts";
+import type { Resolution } from "./resolution.ts";
+import type { RoleTargets } from "./role-target.ts";
 import { SetIndex } from "./set-index.ts";
 import type { Index, InventoryContext, Store, StoreKey, Stores } from "./store.ts";
-import type { JsonObject } from "../formats/json.ts";
-import { type ObjectID, objectReference } from "../formats/object-meta.ts";
 
 export type InventoryChange =
   | { readonly type: "put"; readonly object: JsonObject }

@@ -1,11 +1,13 @@
+import { type JsonObject, type PatchOperation } from "../formats/json.ts";
+import { apiVersionOf } from "../formats/object-meta.ts";
+import { type AdmissionRequest, type SkipReason } from "./admission.ts";
 import type { BoundChecks } from "./bind.ts";
 import type { CheckEntry, CheckInput } from "./check.ts";
 import type { DecisionSettings } from "./context.ts";
-import type { Inventory } from "./inventory.ts";
+import { type Inventory, type RoleObject } from "./inventory.ts";
 import type { Kind } from "./kind.ts";
 import type { NamedRole } from "./role-target.ts";
-import type { JsonObject } from "../formats/json.ts";
-import { apiVersionOf } from "../formats/object-meta.ts";
+import { type StoreKey } from "./store.ts";
 
 /** Returns the checks of a change with the data that they examine. Decodes each object only once. */
 export type Bind = (input: CheckInput, settings: DecisionSettings) => readonly BoundChecks[];
@@ -30,6 +32,23 @@ export interface Judge {
   readonly namesRoles?: (
     input: CheckInput, settings: DecisionSettings, inventory: Inventory,
   ) => readonly NamedRole[];
+  /** Returns why an object is not reviewed; null if it is. Default: each one is. */
+  readonly skips?: (object: JsonObject, request: AdmissionRequest) => SkipReason | null;
+  /** Whether the checks of the operation read the inventory, so that a review waits for it. Default: they do. */
+  readonly readsInventory?: (operation: AdmissionRequest["operation"]) => boolean;
+  /** Returns how a written object is completed, or why it is not. Reads no inventory. */
+  readonly complete?: (
+    object: JsonObject, request: AdmissionRequest, settings: DecisionSettings,
+  ) => readonly PatchOperation[] | SkipReason;
+  /** How the webhook records the role of an object in annotations. Default: it records none. */
+  readonly record?: {
+    /** Returns the object whose role is resolved, or why no role is recorded. */
+    readonly roleObject: (
+      object: JsonObject, request: AdmissionRequest, settings: DecisionSettings,
+    ) => RoleObject | SkipReason;
+    /** The store without which the role is unknown. Default: the inventory knows each role. */
+    readonly needs?: StoreKey;
+  };
   /**
    * Returns an object with the fields of the inventory that the checks of a deletion read; null if the inventory lacks
    * the object. A deletion can then be checked although the object is too large to be parsed. Default: no check applies

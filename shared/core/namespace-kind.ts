@@ -1,8 +1,9 @@
+import { byNamespaceController, inSystemNamespace } from "./exemptions.ts";
 import { keeping } from "./kept-fields.ts";
 import { core, EVERY_WRITE, PAGE, READ } from "./kind-rows.ts";
-import { NAMESPACES } from "./namespaces.ts";
 import type { Kind } from "./kind.ts";
-import { byNamespaceController, inSystemNamespace } from "./exemptions.ts";
+import { NAMESPACES } from "./namespaces.ts";
+
 /** The Namespaces, whose labels and annotations decide roles. */
 export const NAMESPACE = {
   id: "namespace", types: ["Namespace."], path: "namespaces",

@@ -1,7 +1,7 @@
-import type { ResourceStatus } from "./ack-resource.ts";
-import type { DecisionSettings } from "./context.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import type { ErrorCode } from "../formats/errors.ts";
+import type { ResourceStatus } from "./ack-resource.ts";
+import type { DecisionSettings } from "./context.ts";
 
 export const OUTCOMES = ["selected", "default", "conflict", "refused"] as const;
 export type Outcome = (typeof OUTCOMES)[number];

@@ -1,3 +1,4 @@
+import { printable } from "../formats/text.ts";
 import type { ResourceQuery } from "./ack-resource.ts";
 import {
   DEFAULT_REGION_ANNOTATION, IGNORED_NAMESPACES, REGION_ANNOTATION,
@@ -5,7 +6,6 @@ import {
 import type { DecisionSettings } from "./context.ts";
 import type { Inventory, RoleObject } from "./inventory.ts";
 import { accountDrift, type Region, regionDrift, regionFrom, type Resolution } from "./resolution.ts";
-import { printable } from "../formats/text.ts";
 
 /**
  * Resolves the role of an object as its controller does in the configured mode. The sources of roles decide, such as

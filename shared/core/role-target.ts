@@ -1,6 +1,6 @@
+import type { FieldPath } from "../formats/json.ts";
 import type { TypeSet } from "./resource-types.ts";
 import type { SessionExtras, SessionTag } from "./session.ts";
-import type { FieldPath } from "../formats/json.ts";
 
 /** A role to be assumed, and what names it. */
 export type RoleTarget = { readonly name: string; readonly roleARN: string } & (

@@ -1,6 +1,6 @@
-import type { Origin, Runtime } from "./context.ts";
 import type { JsonObject } from "../formats/json.ts";
 import type { ObjectID } from "../formats/object-meta.ts";
+import type { Origin, Runtime } from "./context.ts";
 
 export interface InventoryContext {
   readonly runtime: Runtime;

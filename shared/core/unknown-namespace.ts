@@ -1,7 +1,7 @@
-import type { CheckContext, CheckEntry, Fault, QuickCheck } from "./check.ts";
-import { misspelledNamespace } from "./fault-texts.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
+import type { CheckContext, CheckEntry, Fault, QuickCheck } from "./check.ts";
+import { misspelledNamespace } from "./fault-texts.ts";
 
 /** What IRS-10 says of each object that names a namespace. */
 export const UNKNOWN_NAMESPACE = {

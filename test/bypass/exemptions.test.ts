@@ -1,4 +1,5 @@
 import { SELECTORS } from "../../shared/ack/selectors.ts";
+
 // Attempts to pass the checks with a change that the webhook exempts, or with a review that fails.
 import { test } from "tap";
 import type { DecisionSettings } from "../../shared/core/context.ts";

@@ -1,4 +1,5 @@
 import { SELECTORS } from "../../shared/ack/selectors.ts";
+
 // Attacks on a sidecar that reads manifests from a folder (--from). The attacker can break or copy a manifest file. The
 // attacker tries to continue to use a role after the owner of the role revokes the grant.
 import { rm, writeFile } from "node:fs/promises";

@@ -1,5 +1,6 @@
 import { INVENTORY_KINDS } from "../../shared/kinds.ts";
 import { SELECTORS } from "../../shared/ack/selectors.ts";
+
 // Attacks by users that write IAMRoleSelectors or Namespaces. Each test expects that the sidecar limits its work and
 // memory, and still serves other selectors.
 import { type Test, test } from "tap";

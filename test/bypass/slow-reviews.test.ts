@@ -1,4 +1,5 @@
 import { runChecksPaced } from "../../shared/judges.ts";
+
 // Objects within the limits that would block the event loop until the API server's timeout. After the timeout, the
 // failurePolicy would admit these objects without the checks.
 import { type Test, test } from "tap";

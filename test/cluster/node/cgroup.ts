@@ -2,7 +2,6 @@ import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { until } from "../../real/apiserver/until.ts";
 
-
 /** The CPU time of a node relative to any other process of the machine, so that a busy machine delays no test. */
 const CPU_WEIGHT = 8;
 

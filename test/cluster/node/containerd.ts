@@ -5,7 +5,6 @@ import { until } from "../../real/apiserver/until.ts";
 import { POD_RANGE } from "./link.ts";
 import type { Sandbox } from "./sandbox.ts";
 
-
 /** A running containerd. The kubelet uses its socket. */
 export interface Containerd {
   readonly socket: string;

@@ -9,7 +9,6 @@ import { ROOT } from "../ci/packed.ts";
 import { findPrograms } from "../find-programs.ts";
 import { FILE, runJob } from "./workflow-job.ts";
 
-
 test("actionlint accepts the workflow of a release, and finds a fault in a changed one", async (t) => {
   const tools = await findPrograms(t, RELEASE_TOOLS);
   if (tools === null) return;

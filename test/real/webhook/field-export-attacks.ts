@@ -8,7 +8,6 @@ import { patch } from "./buckets.ts";
 import { apply } from "./installed-webhook.ts";
 import { answerOf, grant, JANE, RBAC } from "./requests.ts";
 
-
 /** Returns the path of the FieldExports of a namespace. */
 export function exportsOf(namespace: string): string {
   return `/apis/services.k8s.aws/v1alpha1/namespaces/${namespace}/fieldexports`;

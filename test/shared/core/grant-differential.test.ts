@@ -1,5 +1,6 @@
 import { resolve } from "../../../shared/core/resolve.ts";
 import { SELECTORS } from "../../../shared/ack/selectors.ts";
+
 // Compares the grants of a sidecar with `resolve`: a role must be granted exactly if some resource in an existing
 // namespace, or in the namespace of --scope-namespace, can resolve to it. A grant to no resource is a security fault; a
 // denial of a role to which a resource resolves is an outage.

@@ -4,7 +4,6 @@ import { BASE_SECRET, TEAM_A } from "../sidecar-under-test.ts";
 import { Controller } from "../sts/controller.ts";
 import { elementOf, type VendedKeys } from "../sts/signed-request.ts";
 
-
 test("denies role chaining: a role session cannot assume another role or its own role", async (t) => {
   const controller = new Controller();
   const paths = ["/v1/credentials/selectors/team-a", "/v1/credentials/namespaces/team-a"];

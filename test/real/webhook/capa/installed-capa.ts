@@ -9,7 +9,6 @@ import {
   STATICS,
 } from "./objects.ts";
 
-
 /** The user name of CAPA's controller. */
 export const CAPA = "system:serviceaccount:capa-system:capa-controller-manager";
 
