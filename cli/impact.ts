@@ -17,14 +17,12 @@ import { NewRoles } from "../shared/diagnosis/new-roles.ts";
 import { storedManifests } from "../shared/files/files.ts";
 import { CHANGE_FIELDS, Only } from "./input/only.ts";
 import { OrderedChecks } from "./input/ordered-checks.ts";
-import { type RootPair, rootPairs } from "./input/root-pairs.ts";
 import { hasIAM, type ReviewedState, withReviews } from "./input/trust-review.ts";
-import { inventoryOf, isUnreadable, readInput, readStates, type State } from "./input/state.ts";
-import { mapAfter } from "./impact-map.ts";
+import { inventoryOf, isUnreadable, readInput, readStates, type State, type States } from "./input/state.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { foldedLines, locate, type LocatedFinding } from "./output/located-finding.ts";
 import { distinctObjects, mergeRoots, rootTitle } from "./output/by-root.ts";
-import { coverageWithoutTemplates, isIncomplete, writeCoverage } from "./output/coverage.ts";
+import { coverageWithoutTemplates, isIncomplete, unjudgedTemplates, writeCoverage } from "./output/coverage.ts";
 import { impactMarkdown } from "./output/impact-markdown.ts";
 import { comparisonLines } from "./output/impact-table.ts";
 import { writePage } from "./output/page.ts";
@@ -33,6 +31,12 @@ import { tableFormat } from "./output/resolution-table.ts";
 import { type Paint, painter } from "./output/terminal.ts";
 import { trustRowJSON, trustRowLines } from "./output/trust-table.ts";
 import { resourceName } from "./resolve.ts";
+import type { Inventory } from "../shared/core/inventory.ts";
+import { drain } from "../shared/formats/paced.ts";
+import { roleMapOf } from "../shared/diagnosis/role-map/build-map.ts";
+import { auditWithProgress } from "./audit.ts";
+import { mapInput } from "./input/map-input.ts";
+import { foldersOfRoot, relativeRoot, Roots } from "../shared/files/roots.ts";
 
 type Settings = SettingsFor<"impact">;
 
@@ -196,4 +200,65 @@ function newRoleLines(newRoles: NewRoles | null, io: IO, paint: Paint): string[]
 function denialLines(denials: readonly LocatedFinding[], isComplete: boolean, paint: Paint): string[] {
   if (denials.length === 0) return [];
   return ["", paint("bold", "The webhook would deny"), ...foldedLines(denials, isComplete, paint)];
+}
+
+/** The state after a change. */
+interface StateAfter {
+  readonly objects: readonly JsonObject[];
+  readonly inventory: Inventory;
+  readonly impacts: readonly Impact[];
+}
+
+/** Returns the map of the state after a change, with the change. */
+function mapAfter(before: State, after: StateAfter, settings: SettingsFor<"impact">, io: IO): RoleMap {
+  const { inventory, impacts } = after;
+  const objects = after.objects.map((object) => ({ object, file: null, lineOf: () => null }));
+  const state = { root: before.root, origin: before.origin, objects, inventory };
+  const decisions = decisionSettings(settings);
+  const audit = auditWithProgress(state, objects, decisions, io);
+  const unjudged = [...before.unjudged, ...unjudgedTemplates(state)];
+  return drain(roleMapOf(mapInput({ ...state, audit, unjudged, impacts }, decisions)));
+}
+
+interface Change {
+  readonly paths: readonly string[];
+  readonly manifests: readonly Manifest[];
+  readonly roots: Roots | null;
+}
+
+/** The state of a root, and the manifests that are applied to it. */
+interface RootPair {
+  readonly state: State;
+  readonly manifests: readonly Manifest[];
+}
+
+/**
+ * Returns each root that manifests change, with these manifests and those that are in no root. Roots of the state and
+ * of the change are the same if their paths in the given folders are the same, so that checkouts can be compared.
+ */
+function rootPairs({ paths, manifests, roots }: Change, states: States, from: readonly string[]): RootPair[] {
+  const [first] = states;
+  const known = new Map(states.flatMap((state) => (
+    state.root === null ? [] : [[relativeRoot(state.root, from), state] as const]
+  )));
+  const keys = new Set([...known.keys(), ...(roots?.names ?? []).map((name) => relativeRoot(name, paths))]);
+  if (keys.size === 0) return [{ state: first, manifests }];
+  const files = new Set(manifests.map(({ file }) => file));
+  const folders = [...paths.filter((path) => !files.has(path)), ...from];
+  const foldersOf = (key: string): string[] => foldersOfRoot(key, folders);
+  const split = new Roots([...keys].flatMap(foldersOf));
+  const pairs = Array.from(keys, (key) => ({
+    state: known.get(key) ?? { ...(known.size === 0 ? first : sharedState(states)), root: key },
+    manifests: split.itemsOf(foldersOf(key), manifests),
+  }));
+  return pairs.filter((pair) => pair.manifests.length > 0);
+}
+
+/** Returns the state of a root that does not exist yet: the objects that all roots share. */
+function sharedState(states: States): State {
+  const [first, ...others] = states;
+  const sets = others.map(({ objects }) => new Set(objects));
+  const objects = first.objects.filter((one) => sets.every((set) => set.has(one)));
+  const { runtime, origin } = first.inventory;
+  return { ...first, objects, inventory: inventoryOf(objects.map(({ object }) => object), { runtime, origin }) };
 }

@@ -1,7 +1,6 @@
 import type { RoleMap } from "../shared/diagnosis/role-map/role-map.ts";
-import { problemCards } from "./cards.ts";
 import { changeSource } from "./change-list.ts";
-import { button, fill, h, longText } from "./dom.ts";
+import { button, fill, h, longText, nameText } from "./dom.ts";
 import { Grid } from "./grid.ts";
 import { matrixSource } from "./matrix.ts";
 import { panelContent } from "./panel-content.ts";
@@ -9,11 +8,13 @@ import { printMoves, printUses } from "./print.ts";
 import { nothingText, Toolbar } from "./toolbar.ts";
 import { Model } from "./view/model.ts";
 import { type ChangeRow, changeRows } from "./view/moves.ts";
-import { type ProblemGroup, problemGroups } from "./view/problems.ts";
+import { type Place, type ProblemGroup, problemGroups } from "./view/problems.ts";
 import { addressOf, filteredUses, type Matrix, matrixOf } from "./view/rows.ts";
 import { rolesOf } from "./view/details.ts";
 import { FIRST_VIEW, formatView, parseView, type View } from "./view/view-state.ts";
-import { counted } from "./view/words.ts";
+import { counted, STATE_WORDS } from "./view/words.ts";
+import type { Open } from "./panel.ts";
+import { shape } from "./shapes.ts";
 
 /** The page of one or several role maps. Its state is a view, which is also in the URL. */
 export class Page {
@@ -226,4 +227,36 @@ export class Page {
     if (this.#view.tab === "map") printUses(this.#print, filteredUses(this.#model, this.#view));
     else printMoves(this.#print, this.#rows.filter((row) => row.type === "move"));
   }
+}
+
+/** The number of places that a card shows. Its button shows the others. */
+const MAX_PLACES = 6;
+
+/** Returns a card for each group, or a sentence if nothing is wrong. */
+function problemCards(groups: readonly ProblemGroup[], query: string, open: Open): HTMLElement[] {
+  if (groups.length === 0 && query === "") return [h("p", { class: "fine" }, shape("resolved"), "Nothing is wrong.")];
+  return groups.map((group) => problemCard(group, open));
+}
+
+function problemCard({ state, count, title: text, places }: ProblemGroup, open: Open): HTMLElement {
+  const isProblem = state !== null && state !== "resolved";
+  const title = h(
+    "h2", { title: isProblem ? STATE_WORDS[state][1] : null }, isProblem ? shape(state) : null,
+    h("b", {}, count.toLocaleString("en")), ` ${text}`,
+  );
+  const list = h("ul", {}, ...places.slice(0, MAX_PLACES).map((place) => placeItem(place, open)));
+  const rest = places.slice(MAX_PLACES);
+  if (rest.length === 0) return h("section", { class: `card ${state ?? "other"}` }, title, list);
+  const more = button({ class: "link more" }, () => {
+    list.append(...rest.slice(0, MAX_SHOWN).map((place) => placeItem(place, open)));
+    more.remove();
+  }, `and ${rest.length.toLocaleString("en")} more`);
+  return h("section", { class: `card ${state ?? "other"}` }, title, list, more);
+}
+
+const MAX_SHOWN = 500;
+
+function placeItem({ subject, detail, open: address }: Place, open: Open): HTMLElement {
+  const parts = [nameText(subject), h("bdi", { class: "detail", title: detail }, detail)];
+  return h("li", {}, button({ class: "place" }, () => open(address), ...parts));
 }

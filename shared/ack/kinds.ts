@@ -1,5 +1,6 @@
 import {
-  ADOPTED_RESOURCE_KIND, FIELD_EXPORT_KIND, isACKGroup, isLikeResource, isLikeSelector, SELECTOR_GROUP, SELECTOR_KIND,
+  ADOPTED_RESOURCE_KIND, definedKind, FIELD_EXPORT_KIND, isACKGroup, isLikeResource, isLikeSelector, SELECTOR_GROUP,
+  SELECTOR_KIND,
 } from "../core/ack-groups.ts";
 import { byACKController } from "../core/exemptions.ts";
 import {
@@ -7,10 +8,12 @@ import {
 } from "../core/kind-rows.ts";
 import { KINDS_OF_CLUSTER } from "../core/kind-store.ts";
 import { ALL_SERVICES, type Kind } from "../core/kind.ts";
-import { keptOfDefinition, keptOfResource, keptOfSelector } from "./kept-fields.ts";
 import { SELECTOR_ROLES } from "./resolve.ts";
 import { RESOURCES } from "./resources.ts";
 import { SELECTORS } from "./selectors.ts";
+import { isCAPAKind } from "../core/capa-kinds.ts";
+import { conditionsOfType, pickFields, roleMetadata } from "../core/kept-fields.ts";
+import { field, type JsonObject, omitField, stringAt } from "../formats/json.ts";
 
 const DEFINITION = ["CustomResourceDefinition.apiextensions.k8s.io"];
 const PATH_OF_SELECTORS = "iamroleselectors";
@@ -130,3 +133,44 @@ export const ADOPTED_RESOURCE = {
     example: "a Bucket whose spec is nested deeper than 100 levels",
   },
 } as const satisfies Kind;
+
+/** Returns the whole selector, because checks report any of its fields. */
+function keptOfSelector(object: JsonObject): JsonObject {
+  return { ...object, metadata: omitField(field(object, "metadata"), "managedFields") };
+}
+
+/**
+ * Returns the names, versions and status of a definition of an ACK kind or a CAPA kind. Returns null for any other
+ * definition. Drops the schemas, because they are the largest part of a definition, except the schema of the stored
+ * version of IAMRoleSelector, which decisions read.
+ */
+function keptOfDefinition(object: JsonObject): JsonObject | null {
+  const spec = field(object, "spec");
+  const group = stringAt(spec, "group") ?? "";
+  const defined = definedKind(object);
+  if (group !== SELECTOR_GROUP && !isACKGroup(group) && !isCAPAKind(defined)) return null;
+  const isOfSelectors = group === SELECTOR_GROUP && stringAt(spec, "names", "kind") === SELECTOR_KIND;
+  const listed = field(spec, "versions");
+  const versions = Array.isArray(listed) ? listed.map((version) => transformVersion(version, isOfSelectors)) : [];
+  return {
+    metadata: pickFields(field(object, "metadata"), ["name", "uid", "resourceVersion"]),
+    spec: { ...pickFields(spec, ["group", "names", "scope"]), versions },
+    status: { conditions: conditionsOfType(object, "Established") },
+  };
+}
+
+function transformVersion(version: unknown, isOfSelectors: boolean): JsonObject {
+  const names = ["name", "served", "storage"];
+  return pickFields(version, isOfSelectors && field(version, "storage") === true ? [...names, "schema"] : names);
+}
+
+/** Drops all fields that decisions do not read. The largest dropped field is `spec`. */
+function keptOfResource(object: JsonObject): JsonObject {
+  return {
+    metadata: roleMetadata(object),
+    status: {
+      ...pickFields(field(object, "status"), ["ackResourceMetadata"]),
+      conditions: conditionsOfType(object, "ACK.ResourceSynced"),
+    },
+  };
+}

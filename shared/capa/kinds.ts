@@ -1,21 +1,21 @@
 import {
-  IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, isIdentityKind, isLikeCAPAKind, pluralsByGroup, REFERRER_KINDS,
-  referrerKindOf, SERVICE_ACCOUNT_IDENTITY,
+  IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, isIdentityKind, isLikeCAPAKind, pluralsByGroup,
+  REFERRER_KINDS, referrerKindOf, SERVICE_ACCOUNT_IDENTITY,
 } from "../core/capa-kinds.ts";
-import { isPartKind, PART_KINDS } from "../core/cluster-parts.ts";
+import { clusterOwner, isPartKind, PART_KINDS } from "../core/cluster-parts.ts";
 import { byCAPA, byClusterAPI, ofNamespaceCleanup } from "../core/exemptions.ts";
 import { IDENTITY_ACCOUNTS } from "../core/installation.ts";
-import { keeping } from "../core/kept-fields.ts";
+import { keeping, pickFields, roleMetadata } from "../core/kept-fields.ts";
 import {
   CLEANUP, CLOSED, core, CREATE_AND_UPDATE, EVERY_WRITE, LIST, OPEN, PAGE, READ, WRITE,
 } from "../core/kind-rows.ts";
 import type { Kind } from "../core/kind.ts";
 import { IDENTITIES } from "./identities.ts";
 import { IDENTITY_ACCOUNTS_STORE } from "./identity-accounts.ts";
-import { keptOfReferrer } from "./kept-fields.ts";
 import { REFERRERS } from "./referrers.ts";
 import { IDENTITY_ROLES } from "./resolve-identity.ts";
 import { SECRETS } from "./secrets.ts";
+import { field, isJsonObject, type JsonObject } from "../formats/json.ts";
 
 const OF_CAPA = [byCAPA, ofNamespaceCleanup] as const;
 /** Writes that only AC-05 reviews. */
@@ -103,3 +103,19 @@ export const IDENTITY_ACCOUNTS_MAP = {
   },
   rights: { "identity-secrets": ["patch"], "webhook-identity-secrets": LIST }, store: IDENTITY_ACCOUNTS_STORE,
 } as const satisfies Kind;
+
+/** Returns only the reference and the region of the spec or of a template, and the owner of kind Cluster. */
+function keptOfReferrer(object: JsonObject): JsonObject {
+  const spec = field(object, "spec");
+  const template = field(field(spec, "template"), "spec");
+  const owner = clusterOwner(object);
+  return {
+    metadata: { ...roleMetadata(object), ...(owner !== null && { ownerReferences: [owner] }) },
+    spec: {
+      ...pickFields(spec, REFERRER_FIELDS),
+      ...(isJsonObject(template) && { template: { spec: pickFields(template, REFERRER_FIELDS) } }),
+    },
+  };
+}
+
+const REFERRER_FIELDS = ["identityRef", "region"];

@@ -1,5 +1,5 @@
 import type { Problem } from "../core/problem.ts";
-import { missingFlags } from "../core/closures.ts";
+import { type Closures, closuresOf, missingFlags } from "../core/closures.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import { OBJECT_NAME } from "../core/setting-definition.ts";
 import { SETTINGS } from "../core/settings.ts";
@@ -7,9 +7,10 @@ import { field, type JsonObject, stringAt } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { listOf } from "../formats/text.ts";
 import { sidecarOf } from "../injection/injected-sidecar.ts";
-import { decodePod, isPod, objectsAt, podTemplateOf, textAt } from "../core/pod.ts";
-import { sidecarClosures } from "./sidecar-closures.ts";
+import { type Container, decodePod, isPod, objectsAt, podTemplateOf, textAt } from "../core/pod.ts";
 import { type Fault, findingSentences, type QuickCheck } from "../core/check.ts";
+import { environmentOf } from "./controller-arguments.ts";
+import { sidecarFlags } from "./sidecar-session.ts";
 
 /** A Pod that runs, or a workload that creates Pods. */
 interface StoredPod {
@@ -77,4 +78,34 @@ function restartOf(pod: JsonObject): string {
   return isKnown
     ? `kubectl -n ${namespace} rollout restart ${kind.toLowerCase()} ${target}`
     : `kubectl -n ${namespace} delete pod ${name}`;
+}
+
+/** The values that close nothing, for what is unknown. */
+const OPEN = { profile: "enforce", base: "vend", unmatched: "base" } as const;
+
+/**
+ * Returns what a sidecar closes by its flags and variables. Returns null if it follows the profile of the installation,
+ * and so closes whatever the installation closes. The ConfigMap of a namespace that is not in `installed` is not that
+ * profile; null if the namespaces of the installation are unknown.
+ */
+export function sidecarClosures(sidecar: Container, installed: readonly string[] | null): Closures | null {
+  const flags = sidecarFlags(sidecar);
+  // The container starts another program, such as a shell, or an argument is unknown.
+  if (flags === null) return closuresOf(OPEN);
+  const environment = environmentOf(sidecar);
+  const valueOf = (name: "profileNamespace" | keyof typeof OPEN): string | null | undefined => {
+    const flag = SETTINGS[name].flag.slice(2);
+    const variable = `ACK_ROLE_RESOLVER_${flag.toUpperCase().replaceAll("-", "_")}`;
+    return flags.has(flag) ? flags.get(flag) : environment.get(variable);
+  };
+  const followed = valueOf("profileNamespace");
+  const isInstalled = installed === null || installed.some((namespace) => namespace === followed);
+  if (followed !== undefined && isInstalled) return null;
+  const known = (name: keyof typeof OPEN): string | undefined => {
+    const value = valueOf(name);
+    return value === null ? OPEN[name] : value;
+  };
+  return closuresOf({
+    profile: known("profile") ?? SETTINGS.profile.default, base: known("base"), unmatched: known("unmatched"),
+  });
 }

@@ -7,7 +7,7 @@ import {
 } from "../core/setting-definition.ts";
 import { DEFINITIONS, type SettingName, SETTINGS, type SettingsFor } from "../core/settings.ts";
 import { PROFILE_NAMES, PROFILES } from "../core/profiles.ts";
-import { sessionDefaultRules } from "./session-default-faults.ts";
+import { sessionDefaultFaults } from "../core/session-defaults.ts";
 
 /**
  * Maps the name of each setting to the value of its flag on the command line. The value of a repeatable flag is a list.
@@ -257,4 +257,30 @@ const COMBINATIONS: Partial<Record<Command, Combinations>> = {
 function isSet(value: unknown): boolean {
   const isEmptyList = Array.isArray(value) && value.length === 0;
   return value !== null && value !== undefined && value !== false && !isEmptyList;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Returns each fault of the session defaults in the settings of the sidecar, by message, as a violated rule. */
+function sessionDefaultRules(values: Values): Readonly<Record<string, boolean>> {
+  const { defaultExternalId, defaultSourceIdentity, defaultSessionTags, mode } = values;
+  const settings = {
+    defaultExternalId: textOrNull(defaultExternalId), defaultSourceIdentity: textOrNull(defaultSourceIdentity),
+    defaultSessionTags: Array.isArray(defaultSessionTags) ? defaultSessionTags.map(String).filter(isFilled) : [],
+  };
+  const hasDefaults = Object.values(settings).flat().some((value) => value !== null);
+  const faults = sessionDefaultFaults(settings).map((fault) => [fault, true]);
+  return { ...Object.fromEntries(faults), [WITH_CARM]: hasDefaults && mode === "carm" };
+}
+
+const WITH_CARM = "--default-external-id, --default-source-identity, --default-session-tags: not supported with --mode "
+  + "carm, because they apply to the roles of IAMRoleSelectors; remove them";
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === "string" && isFilled(value) ? value : null;
+}
+
+/** The schema of the settings rejects an empty text. */
+function isFilled(text: string): boolean {
+  return text !== "";
 }

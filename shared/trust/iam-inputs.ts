@@ -1,12 +1,13 @@
-import { isJsonObject, stringAt } from "../formats/json.ts";
+import { field, isJsonObject, stringAt } from "../formats/json.ts";
 import { ACKManifests } from "./ack-manifests.ts";
 import { AuthorizationDetails, LISTS } from "./authorization-details.ts";
-import { GetRole } from "./get-role.ts";
-import type { IAMReader, ReaderContext } from "./iam-reader.ts";
+import {
+  boundaryAt, documentAt, type IAMReader, kindOfARN, listAt, notePage, numberAt, type ReaderContext, tagsOf, withARN,
+} from "./iam-reader.ts";
 import type { JSONElement } from "./json-elements.ts";
 import { ObjectPolicies } from "./object-policies.ts";
-import { PolicyFile } from "./policy-file.ts";
 import { TerraformJSON } from "./terraform-json.ts";
+import { EVERY_GAP, type Gap, objectOf } from "./iam-objects.ts";
 
 /** A kind of input. */
 interface IAMInput {
@@ -99,3 +100,87 @@ export function templateError(): Error {
 export function unrecognized(): Error {
   return new Error(`not a known kind of file; pass one of: ${INPUTS.map(({ name }) => name).join(", ")}`);
 }
+
+const POLICY_GAPS: readonly Gap[] = EVERY_GAP.filter(({ part }) => part !== "permissions boundary");
+
+/**
+ * Reads the output of `aws iam get-role`, any number of times in a row, and of `aws iam list-roles`. Neither has the
+ * policies of a role, and a list has neither its boundary nor its tags.
+ */
+class GetRole implements IAMReader {
+  readonly #context: ReaderContext;
+  readonly #files: readonly string[];
+
+  constructor(context: ReaderContext) {
+    this.#context = context;
+    this.#files = [context.file];
+  }
+
+  add(element: JSONElement): void {
+    const { key, index, value } = element;
+    notePage(this.#context, element);
+    const isListed = key === "Roles" && index !== null;
+    if (!isListed && key !== "Role") return;
+    const { arn, object } = withARN(value, isListed ? `Roles[${index}]` : "Role");
+    const { data } = this.#context;
+    data.add({
+      kind: "role", arn, files: this.#files, inline: [], attached: [], gaps: isListed ? EVERY_GAP : POLICY_GAPS,
+      uniqueID: stringAt(object, "RoleId"), tags: isListed ? null : tagsOf(listAt(object, "Tags")),
+      boundary: boundaryAt(object), trust: documentAt(data, object, "AssumeRolePolicyDocument"), isStored: true,
+      maxSessionSeconds: numberAt(object, "MaxSessionDuration"),
+    });
+  }
+
+  /** Each role is a whole. */
+  finish(): void {}
+}
+
+/**
+ * Reads a policy document, or the output of `aws iam get-policy-version`. Neither states what it belongs to: a document
+ * with principals is the trust policy of a role, another one is a managed policy.
+ */
+class PolicyFile implements IAMReader {
+  readonly #context: ReaderContext;
+  readonly #members = new Map<string, unknown>();
+  readonly #statements: unknown[] = [];
+
+  constructor(context: ReaderContext) {
+    this.#context = context;
+  }
+
+  add({ key, index, value }: JSONElement): void {
+    if (key === "Statement" && index !== null) this.#statements.push(value);
+    else if (this.#members.has(key)) throw new Error("the file contains several documents; pass one file for each");
+    else this.#members.set(key, value);
+  }
+
+  finish(): void {
+    const version = this.#members.get("PolicyVersion");
+    if (version === undefined) this.#addDocument(this.#document());
+    else if (field(version, "IsDefaultVersion") === false) {
+      throw new Error("the version of the policy is not the default version, so that it has no effect");
+    } else this.#addDocument(field(version, "Document"));
+  }
+
+  #document(): object {
+    const members = Object.fromEntries(this.#members);
+    const { Statement: stated } = members;
+    return { ...members, Statement: isJsonObject(stated) ? stated : this.#statements };
+  }
+
+  #addDocument(document: unknown): void {
+    const { data, file, subject } = this.#context;
+    const arn = subject?.arn ?? "";
+    const kind = kindOfARN(arn);
+    const isTrust = this.#statements.concat(field(document, "Statement")).some((one) => (
+      field(one, "Principal") !== undefined || field(one, "NotPrincipal") !== undefined
+    ));
+    if (kind === "policy" && !isTrust) data.addPolicy(arn, document, file);
+    else if (kind === "role" && isTrust) data.add({ ...objectOf(kind, arn, file), trust: data.textOf(document) });
+    else throw new Error(isTrust ? TRUST_FIX : POLICY_FIX);
+  }
+}
+
+const TRUST_FIX = "a trust policy does not state its role; pass the ARN: --iam arn:aws:iam::ACCOUNT:role/NAME=FILE";
+const POLICY_FIX = "a policy does not state its ARN; pass it: --iam arn:aws:iam::ACCOUNT:policy/NAME=FILE. "
+  + "Pass an inline policy as the output of aws iam get-role-policy";

@@ -1,8 +1,13 @@
 import { compareText } from "../formats/text.ts";
 import type { Policy, Statement } from "./policy-document.ts";
-import { ANY_PROVIDER, ANYONE, contains, type Entrant, entrantOf } from "./entrant.ts";
-import { narrowed } from "./entrant-conditions.ts";
+import { accountEntrant, accountIn, ANY_PROVIDER, ANYONE, contains, type Entrant, entrantOf } from "./entrant.ts";
 import { coversAction } from "./statement-match.ts";
+import { ACCOUNT_ID, type ARN, parseARN } from "../formats/arn.ts";
+import { type Condition, evaluateCondition } from "./condition.ts";
+import { parsePrincipal } from "./policy-principal.ts";
+import type { LookUp } from "./policy-variables.ts";
+import { ABSENT, present, startsWith, UNKNOWN } from "./request-keys.ts";
+import { matches, wildcards } from "./wildcard-pattern.ts";
 
 /** Someone whom a trust policy lets in, and how. */
 export interface Trusted extends Entrant {
@@ -84,4 +89,107 @@ function removes({ principals: { isNegated, items } }: Statement, entrant: Entra
   if (!isNegated) return listed.some((one) => contains(one, entrant) && (isInAccount || one.kind !== "any"));
   const isCertain = isInAccount && items.every(({ kind }) => kind !== "invalid");
   return isCertain && !listed.some((one) => contains(one, entrant) || contains(entrant, one));
+}
+
+/**
+ * Returns those for whom an entrant stands and who fulfil the conditions on `aws:PrincipalArn` and
+ * `aws:PrincipalAccount`. Other conditions depend on the call or on what only AWS knows. `*` and an account become the
+ * values of a condition that demands them.
+ */
+function narrowed(entrant: Entrant, conditions: readonly Condition[]): readonly Entrant[] {
+  const relevant = conditions.filter(({ key }) => KEYS.has(key.toLowerCase()));
+  if (relevant.length === 0) return [entrant];
+  return relevant.reduce<readonly Entrant[]>((left, condition) => (
+    distinct(left.flatMap((one) => narrowedBy(one, condition)))
+  ), [entrant]);
+}
+
+/** Several values can leave the same entrant, and each further condition would multiply its copies. */
+function distinct(entrants: readonly Entrant[]): readonly Entrant[] {
+  return [...new Map(entrants.map((one) => [`${one.kind} ${one.name}`, one])).values()];
+}
+
+const ARN_KEY = "aws:principalarn";
+const KEYS: ReadonlySet<string> = new Set([ARN_KEY, "aws:principalaccount"]);
+
+function narrowedBy(entrant: Entrant, condition: Condition): readonly Entrant[] {
+  const { kind } = entrant;
+  if (kind === "provider") return [entrant];
+  if (kind === "role" || kind === "user" || kind === "session" || kind === "service") {
+    return evaluateCondition(condition, keysOfEntrant(entrant)).answer === "no" ? [] : [entrant];
+  }
+  if (!demandsValue(condition)) return [entrant];
+  const isARN = condition.key.toLowerCase() === ARN_KEY;
+  return condition.values.flatMap((value, i) => {
+    const hasVariable = condition.templates[i]?.some((part) => "key" in part) !== false;
+    if (hasVariable) return [entrant];
+    return isARN ? withARN(entrant, value, condition) : withAccount(entrant, value, condition);
+  });
+}
+
+/** Whether a condition is true only if the key has one of the values. */
+function demandsValue({ operator, templates }: Condition): boolean {
+  return operator !== null && !operator.isNegated && !operator.ifExists && operator.set !== "all"
+    && templates.length > 0;
+}
+
+/** Returns the keys of a caller of which nothing but the name is known. */
+function keysOfEntrant({ kind, name, accountID }: Entrant): LookUp {
+  const [, partition = ""] = name.split(":", 2);
+  const ofARN = kind === "session" ? startsWith(`arn:${partition}:iam::${accountID}:role/`) : present(name);
+  return (key) => {
+    if (!KEYS.has(key)) return UNKNOWN;
+    if (kind === "service") return ABSENT;
+    return key === ARN_KEY ? ofARN : present(String(accountID));
+  };
+}
+
+function hasWildcards(value: string, { operator }: Condition): boolean {
+  return (operator?.comparison === "wildcard" || operator?.comparison === "arn") && /[*?]/.test(value);
+}
+
+const ALL = /^\*+$/;
+
+function withAccount(entrant: Entrant, value: string, condition: Condition): readonly Entrant[] {
+  const { accountID, kind } = entrant;
+  if (kind === "any" && hasWildcards(value, condition)) return [entrant];
+  if (kind === "any") return ACCOUNT_ID.test(value) ? [accountEntrant(value)] : [];
+  if (accountID === null) return [entrant];
+  const pattern = hasWildcards(value, condition) ? wildcards(value) : null;
+  const isSame = pattern === null ? accountID === value : isMatch(pattern, accountID);
+  return isSame ? [entrant] : [];
+}
+
+function isMatch(pattern: ReturnType<typeof wildcards>, text: string): boolean {
+  return matches(pattern, { text, isPrefix: false }).answer === "yes";
+}
+
+function withARN(entrant: Entrant, value: string, condition: Condition): readonly Entrant[] {
+  if (!hasWildcards(value, condition)) {
+    const found = roleOrUser(value);
+    // A value in another case than ARNs have still means somebody.
+    if (found.length === 0 && condition.operator?.comparison === "text-ignore-case") return [entrant];
+    return found.filter((one) => contains(entrant, one));
+  }
+  if (ALL.test(value) || entrant.kind === "pattern") return [entrant];
+  const arn = parseARN(value);
+  if (arn !== null) return withPattern(entrant, arn);
+  return entrant.kind === "any" ? [{ kind: "pattern", name: value, accountID: null }] : [entrant];
+}
+
+/** The key contains the ARN of a role or a user, and never that of a session or an account. */
+function roleOrUser(arn: string): Entrant[] {
+  const found = entrantOf(parsePrincipal("AWS", arn));
+  return found?.kind === "role" || found?.kind === "user" ? [found] : [];
+}
+
+/** Returns the part of a pattern for which `*` or an account stands. */
+function withPattern(entrant: Entrant, arn: ARN): readonly Entrant[] {
+  const { accountID } = entrant;
+  const isInside = accountID === null || isMatch(wildcards(arn.accountID), accountID);
+  if (!isInside || !isMatch(wildcards(arn.service), "iam")) return [];
+  const name = ["arn", arn.partition, arn.service, arn.region, accountID ?? arn.accountID, arn.resource].join(":");
+  const account = accountIn(name);
+  if (ALL.test(arn.resource)) return account === null ? [entrant] : [accountEntrant(account)];
+  return /[*?]/.test(name) ? [{ kind: "pattern", name, accountID: account }] : roleOrUser(name);
 }

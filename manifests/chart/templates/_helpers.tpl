@@ -130,7 +130,7 @@ webhook becomes ready meanwhile.
 {{- $policy }}
 {{- end }}
 
-{{/* Not empty if `certs manage` sets the failurePolicy Fail when the webhook is ready (certs/rotation/failure-policy.ts). */}}
+{{/* Not empty if `certs manage` sets the failurePolicy Fail when the webhook is ready (certs/rotation/configuration-publisher.ts). */}}
 {{- define "ack-role-resolver.becomesFail" -}}
 {{- $isAuto := eq .Values.webhookConfigurations.failurePolicy "auto" }}
 {{- $fails := eq (include "ack-role-resolver.profile" . | fromJson).failurePolicy "Fail" }}

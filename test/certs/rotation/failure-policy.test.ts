@@ -1,6 +1,8 @@
+
+
 import fastJSONPatch, { type Operation } from "fast-json-patch";
 import { test } from "tap";
-import { failureChange } from "../../../certs/rotation/failure-policy.ts";
+import { failureChange } from "../../../certs/rotation/configuration-publisher.ts";
 import { FAIL_WHEN_READY_ANNOTATION } from "../../../shared/core/annotation-keys.ts";
 import { field, type JsonObject } from "../../../shared/formats/json.ts";
 import {

@@ -2,7 +2,7 @@ import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { missingFlags } from "../../../shared/core/closures.ts";
 import { decodePod } from "../../../shared/core/pod.ts";
-import { sidecarClosures } from "../../../shared/controllers/sidecar-closures.ts";
+import { sidecarClosures } from "../../../shared/controllers/pod-profile.ts";
 import { sidecarOf } from "../../../shared/injection/injected-sidecar.ts";
 import { testRows } from "../rows.ts";
 

@@ -1,6 +1,5 @@
-import { type Test, test } from "tap";
-import { conditionOf, evaluateCondition } from "../../../shared/trust/condition.ts";
-import { parseOperator } from "../../../shared/trust/condition-operators.ts";
+import { test, type Test } from "tap";
+import { conditionOf, evaluateCondition, parseOperator } from "../../../shared/trust/condition.ts";
 import type { LookUp, Possibilities } from "../../../shared/trust/policy-variables.ts";
 
 const ROLE = "arn:aws:iam::111122223333:role/app";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { isInRange } from "../../../shared/trust/ip-range.ts";
+import { isInRange } from "../../../shared/trust/condition.ts";
 
 test("compares addresses with ranges of both versions", async (t) => {
   t.ok(isInRange("10.1.2.3", "10.0.0.0/8"));

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { field } from "../../../shared/formats/json.ts";
-import { permissionLines, permissionsFor } from "../../../shared/trust/kind-permissions.ts";
+import { permissionLines, permissionsFor } from "../../../shared/trust/policy-plan.ts";
 import type { NeededPolicy } from "../../../shared/trust/needed-policies.ts";
 import { differenceTo } from "../../../shared/trust/policy-comparison.ts";
 import { cloudFormationLines, type PolicyResource, terraformLines } from "../../../shared/trust/policy-formats.ts";
