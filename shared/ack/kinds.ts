@@ -2,18 +2,18 @@ import {
   ADOPTED_RESOURCE_KIND, definedKind, FIELD_EXPORT_KIND, isACKGroup, isLikeResource, isLikeSelector, SELECTOR_GROUP,
   SELECTOR_KIND,
 } from "../core/ack-groups.ts";
+import { isCAPAKind } from "../core/capa-kinds.ts";
 import { byACKController } from "../core/exemptions.ts";
+import { conditionsOfType, pickFields, roleMetadata } from "../core/kept-fields.ts";
 import {
   CLEANUP, CLOSED, CREATE_AND_UPDATE, EVERY_WRITE, LIST, OPEN, PAGE, READ, STATUS, WRITE,
 } from "../core/kind-rows.ts";
 import { KINDS_OF_CLUSTER } from "../core/kind-store.ts";
 import { ALL_SERVICES, type Kind } from "../core/kind.ts";
+import { field, type JsonObject, omitField, stringAt } from "../formats/json.ts";
 import { SELECTOR_ROLES } from "./resolve.ts";
 import { RESOURCES } from "./resources.ts";
 import { SELECTORS } from "./selectors.ts";
-import { isCAPAKind } from "../core/capa-kinds.ts";
-import { conditionsOfType, pickFields, roleMetadata } from "../core/kept-fields.ts";
-import { field, type JsonObject, omitField, stringAt } from "../formats/json.ts";
 
 const DEFINITION = ["CustomResourceDefinition.apiextensions.k8s.io"];
 const PATH_OF_SELECTORS = "iamroleselectors";

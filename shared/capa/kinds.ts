@@ -10,12 +10,12 @@ import {
   CLEANUP, CLOSED, core, CREATE_AND_UPDATE, EVERY_WRITE, LIST, OPEN, PAGE, READ, WRITE,
 } from "../core/kind-rows.ts";
 import type { Kind } from "../core/kind.ts";
+import { field, isJsonObject, type JsonObject } from "../formats/json.ts";
 import { IDENTITIES } from "./identities.ts";
 import { IDENTITY_ACCOUNTS_STORE } from "./identity-accounts.ts";
 import { REFERRERS } from "./referrers.ts";
 import { IDENTITY_ROLES } from "./resolve-identity.ts";
 import { SECRETS } from "./secrets.ts";
-import { field, isJsonObject, type JsonObject } from "../formats/json.ts";
 
 const OF_CAPA = [byCAPA, ofNamespaceCleanup] as const;
 /** Writes that only AC-05 reviews. */

@@ -41,14 +41,23 @@ export function* entriesOf(
  * another service. The status of a resource, which can name an account too, is not read.
  */
 export function isNamedFor(
-  group: string, { via, map, key, data }: RoleEntry, inventory: Inventory, settings: DecisionSettings,
+  group: string, entry: RoleEntry, inventory: Inventory, settings: DecisionSettings,
 ): boolean | null {
-  const id = settings.serviceLevelCARM ? idFor(key, group) : key;
-  if (id === "" || lookUpEntry(data, group, { via, map, id }, settings).key !== key) return null;
+  const { via } = entry;
+  const id = idOfEntry(group, entry, settings);
+  if (id === null) return null;
   const owners = inventory.of(NAMESPACE_OWNERS);
   return via === "team-map"
     ? owners.hasTeam(id)
     : owners.hasAccount(id, { withoutTeam: settings.teamLevelCARM });
+}
+
+/** Returns the account or team for which a controller of the group reads the entry; null if it reads it for none. */
+export function idOfEntry(
+  group: string, { via, map, key, data }: RoleEntry, settings: DecisionSettings,
+): string | null {
+  const id = settings.serviceLevelCARM ? idFor(key, group) : key;
+  return id === "" || lookUpEntry(data, group, { via, map, id }, settings).key !== key ? null : id;
 }
 
 /**

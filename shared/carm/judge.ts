@@ -1,5 +1,10 @@
+import { SELECTOR } from "../ack/kinds.ts";
+import { exceedsSelectorLimit } from "../ack/selector-judge.ts";
+import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
+import { bindChecks } from "../core/bind.ts";
 import { ofChange, within } from "../core/binding.ts";
 import { type Check, type CheckContext, type Fault, hasOldObject, type QuickCheck } from "../core/check.ts";
+import type { DecisionSettings } from "../core/context.ts";
 import { Inventory } from "../core/inventory.ts";
 import { type Extra, type Judge, type ReviewedID, typeOf } from "../core/judge.ts";
 import { namespaceChange, type NamespaceChange } from "../core/namespace-change.ts";
@@ -7,6 +12,8 @@ import { NAMESPACE } from "../core/namespace-kind.ts";
 import { limitCheck } from "../core/size-limits.ts";
 import { field, type JsonObject, stringMap } from "../formats/json.ts";
 import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
+import { countOf, sortedListOf } from "../formats/text.ts";
+import { NS_04_OF_OTHERS } from "./accounts-of-status.ts";
 import { CM_01, CM_04, CM_12, CM_16, configMapChange, type ConfigMapChange, dataPath } from "./carm-map-entries.ts";
 import { CM_07, CM_08, CM_09, CM_15 } from "./carm-map-keys.ts";
 import { CARM_MAP } from "./kinds.ts";
@@ -15,14 +22,8 @@ import {
   ACK_36_OF_NAMESPACES, CM_09_OF_NAMESPACES, NS_03, NS_03_SYNTAX, NS_05, NS_10, NS_16,
 } from "./namespace-carm.ts";
 import { NS_04 } from "./namespace-owner.ts";
-import { mapTarget } from "./role-targets.ts";
-import { SELECTOR } from "../ack/kinds.ts";
-import { exceedsSelectorLimit } from "../ack/selector-judge.ts";
-import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
-import { bindChecks } from "../core/bind.ts";
-import type { DecisionSettings } from "../core/context.ts";
-import { countOf, sortedListOf } from "../formats/text.ts";
 import { NAMESPACE_OWNERS } from "./namespace-owners.ts";
+import { mapTarget } from "./role-targets.ts";
 
 /** The checks that run when a CARM ConfigMap changes. */
 const CONFIG_MAP_CHECKS: readonly Check<ConfigMapChange>[] = [
@@ -50,7 +51,7 @@ function storedMap(id: ReviewedID, inventory: Inventory): JsonObject | null {
 }
 
 const OF_NAMESPACES: readonly Check<NamespaceChange>[] = [
-  NS_03, NS_03_SYNTAX, NS_04, NS_05, NS_10, NS_16, CM_09_OF_NAMESPACES, ACK_36_OF_NAMESPACES,
+  NS_03, NS_03_SYNTAX, NS_04, NS_04_OF_OTHERS, NS_05, NS_10, NS_16, CM_09_OF_NAMESPACES, ACK_36_OF_NAMESPACES,
 ];
 
 /** The checks of the annotations of a Namespace that CARM reads. */

@@ -58,15 +58,27 @@ export class NamespaceOwners {
   }
 
   /** Whether the annotations of a namespace name the account; with `withoutTeam`, and no team. */
-  hasAccount(account: string, { withoutTeam }: { readonly withoutTeam: boolean }): boolean {
-    const { account: alone, accountBesideTeam } = OWNER_KEYS;
-    const keys = withoutTeam ? [alone] : [alone, accountBesideTeam];
-    return keys.some((key) => this.#byOwner.count(key + account) > 0);
+  hasAccount(account: string, options: AccountOptions): boolean {
+    return accountKeys(options).some((key) => this.#byOwner.count(key + account) > 0);
+  }
+
+  /** The same for the namespaces besides one. */
+  hasAccountBesides(name: string, account: string, options: AccountOptions): boolean {
+    return accountKeys(options).some((key) => [...this.#byOwner.get(key + account)].some((other) => other !== name));
   }
 }
 
 /** The part of an index key before the account or the team, which can be any text. */
 const OWNER_KEYS = { team: "team:", account: "account:", accountBesideTeam: "account-beside-team:" } as const;
+
+interface AccountOptions {
+  readonly withoutTeam: boolean;
+}
+
+function accountKeys({ withoutTeam }: AccountOptions): readonly string[] {
+  const { account: alone, accountBesideTeam } = OWNER_KEYS;
+  return withoutTeam ? [alone] : [alone, accountBesideTeam];
+}
 
 function* ownerKeys({ account, team }: Owner): Iterable<string> {
   if (team !== "") yield OWNER_KEYS.team + team;

@@ -1,7 +1,7 @@
-import type { Requester } from "./context.ts";
-import type { AdmissionChange, Exemption } from "./exemptions.ts";
 import type { ErrorCode } from "../formats/errors.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
+import type { Requester } from "./context.ts";
+import type { AdmissionChange, Exemption } from "./exemptions.ts";
 
 export const OPERATIONS = ["CREATE", "UPDATE", "DELETE", "CONNECT"] as const;
 

@@ -1,16 +1,18 @@
+import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
   ACCOUNT_MAP, bucketObject, existingBucket, FIRST, mapObject, namespaceObject, roleIn, SECOND, TEAM_MAP,
 } from "../objects.ts";
 import { testRows } from "../rows.ts";
-import { annotationLines } from "../core/findings.ts";
+import { annotationLines, linesOf } from "../core/findings.ts";
 
 const owner = (value: string): JsonObject => ({ "services.k8s.aws/owner-account-id": value });
 const team = (value: string): JsonObject => ({ "services.k8s.aws/team-id": value });
 const MAPS = [
   mapObject(ACCOUNT_MAP, {
     [FIRST]: roleIn(FIRST), [SECOND]: roleIn(SECOND), alias: roleIn(FIRST, "b"),
-    "s3.only": roleIn(FIRST, "c"), "rds.x": roleIn(FIRST, "d"), user: `arn:aws:iam::${FIRST}:user/jane`,
+    same: roleIn(FIRST), "s3.only": roleIn(FIRST, "c"), "rds.x": roleIn(FIRST, "d"),
+    user: `arn:aws:iam::${FIRST}:user/jane`,
   }),
   mapObject(TEAM_MAP, { blue: roleIn(FIRST), red: roleIn(SECOND), azure: roleIn(FIRST, "e") }),
 ];
@@ -107,3 +109,38 @@ testRows("NS-04 denies the removal of the annotation that chooses the role of a 
   ["the resource was in another account before", [owner(FIRST), {}, {}, [existingBucket("b1", SECOND)]]],
   ["no resource", [owner(FIRST), {}, {}, []]],
 ]);
+
+const inTeamB = (account: string): JsonObject => existingBucket("b2", account, { namespace: "team-b" });
+const ofStatus = inTeamB(FIRST);
+const UNNAMED = "deny NS-04 metadata.annotations[services.k8s.aws/owner-account-id]: no other namespace names account "
+  + `${FIRST}, so the sidecar no longer grants the role of 1 resource whose namespace names none: Bucket team-b/b2. `
+  + "First annotate the namespaces of these resources with their account.";
+const others = (...annotated: readonly JsonObject[]): readonly JsonObject[] => [
+  ofStatus, namespaceObject("team-b"), ...annotated,
+];
+const named = (name: string, annotations: JsonObject): JsonObject => namespaceObject(name, {}, annotations);
+
+testRows("NS-04 denies that the last namespace stops naming the account that only a status names elsewhere", ns04, [
+  ["the annotation is removed", [owner(FIRST), {}, {}, others()], UNNAMED],
+  ["another account is named", [owner(FIRST), owner(SECOND), {}, others()], UNNAMED],
+  ["a team takes its place", [owner(FIRST), { ...owner(FIRST), ...team("red") }, GATE, others()], UNNAMED],
+  ["a namespace without a team still names it", [owner(FIRST), {}, GATE, others(named("team-c", owner(FIRST)))]],
+  ["it is kept", [owner(FIRST), { ...owner(FIRST), "example.com/a": "b" }, {}, others()]],
+  ["no account was named", [{}, owner(SECOND), {}, others()]],
+  ["another namespace names the same role", [owner(FIRST), {}, {}, others(named("team-c", owner("same")))]],
+  ["its own namespace names it", [owner(FIRST), {}, {}, [ofStatus, named("team-b", owner(FIRST))]]],
+  ["its own namespace names another account", [owner(FIRST), {}, {}, [ofStatus, named("team-b", owner(SECOND))]]],
+  ["the account has no role", [owner("none"), {}, {}, [inTeamB("none"), named("team-b", {})]]],
+  ["a resource of another account", [owner(FIRST), {}, {}, [inTeamB(SECOND), named("team-b", {})]]],
+]);
+
+test("NS-04 denies the deletion of the last namespace that names such an account", (t) => {
+  const object = namespaceObject("team-a", {}, owner(FIRST));
+  const settings = { mode: "carm" } as const;
+  const lines = (...known: readonly JsonObject[]): readonly string[] => (
+    linesOf("NS-04", object, { old: object, operation: "DELETE", known: [...MAPS, object, ...known], settings })
+  );
+  t.same(lines(...others()), [UNNAMED]);
+  t.same(lines(B1), [], "its own resources are deleted with it");
+  t.end();
+});
