@@ -1,3 +1,5 @@
+import { storedBy } from "./allowed-namespaces.ts";
+import { capaVersionIn } from "./capa-deployment.ts";
 import {
   IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, isIdentityKind, isLikeCAPAKind, pluralsByGroup,
   REFERRER_KINDS, referrerKindOf, SERVICE_ACCOUNT_IDENTITY,
@@ -44,6 +46,7 @@ export const IDENTITY = {
     code: "CI-34", fix: "remove values from the identity, and select namespaces by label instead of a long list",
     example: "an AWSClusterRoleIdentity that lists 20,000 namespaces",
   }, store: IDENTITIES,
+  storedForm: { versionIn: capaVersionIn, asStored: storedBy },
 } as const satisfies Kind;
 
 /** The objects that refer to an identity of CAPA. */

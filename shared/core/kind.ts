@@ -93,6 +93,14 @@ export interface LimitOfKind {
   readonly deletion?: string;
 }
 
+/** The form in which a version of a controller stores objects that differ from their manifests. */
+export interface StoredForm {
+  /** Returns the version of the controller in its Deployment; null if it is not among the objects. */
+  readonly versionIn: (objects: readonly JsonObject[]) => string | null;
+  /** Returns the object as the version stores it: the same object if nothing differs. */
+  readonly asStored: (version: string, object: JsonObject) => JsonObject;
+}
+
 /** A kind of objects that decisions read. */
 export interface Kind {
   readonly id: string;
@@ -119,6 +127,8 @@ export interface Kind {
   readonly isMisspelled?: true;
   /** The mode in which controllers read the objects. Default: every mode. */
   readonly readIn?: DecisionSettings["mode"];
+  /** How a controller stores the objects. Default: as they are written. */
+  readonly storedForm?: StoredForm;
   /** What gives the objects of the kind their roles. The first source that serves an object decides. */
   readonly roles?: readonly RoleSource[];
   /** The verbs that roles grant. */

@@ -2,7 +2,7 @@ import { normalize } from "node:path";
 import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ResolverError } from "../formats/errors.ts";
-import { kindOf } from "../kinds.ts";
+import { kindOf, KINDS } from "../kinds.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { isKustomization, type Kustomizations, readKustomizations } from "./kustomize.ts";
 import type { GivenFolders } from "./given-folders.ts";
@@ -14,8 +14,6 @@ import {
 } from "./manifest-reader.ts";
 import { findRoots } from "./find-roots.ts";
 import { readText } from "./read-text.ts";
-import { storedBy } from "../capa/allowed-namespaces.ts";
-import { capaVersionIn } from "../capa/capa-deployment.ts";
 import type { Roots } from "./roots.ts";
 import { reasonOf, type SkippedFile, type SkipReason } from "./skip.ts";
 import { countHidden, hiddenIn, mentionsIn, type Unjudged, type UnjudgedReason } from "./unjudged.ts";
@@ -95,21 +93,23 @@ export async function readManifestPaths(
   return { manifests, faults, skipped, skippedFaults, unjudged, isNamespaceUsed, capa, roots };
 }
 
+const FORM = KINDS.map(({ storedForm }) => storedForm).find((form) => form !== undefined);
+
 /** Returns the manifests as CAPA stores them, and the version in its Deployment unless `stated` is set. */
 function storedByCAPA(
   written: readonly Manifest[], stated: string | null,
 ): Pick<ManifestInput, "capa"> & { readonly stored: readonly Manifest[] } {
   if (stated !== null) return { stored: storedManifests(written, stated), capa: null };
-  const version = capaVersionIn(written.map(({ object }) => object));
+  const version = FORM?.versionIn(written.map(({ object }) => object)) ?? null;
   const stored = storedManifests(written, version);
   return { stored, capa: version === null ? null : { version, isUsed: stored.some((one, i) => one !== written[i]) } };
 }
 
 /** Returns the manifests with their objects as a version of CAPA stores them; null stands for the latest. */
 export function storedManifests(manifests: readonly Manifest[], capaVersion: string | null): readonly Manifest[] {
-  if (capaVersion === null) return manifests;
+  if (capaVersion === null || FORM === undefined) return manifests;
   return manifests.map((one) => {
-    const object = storedBy(capaVersion, one.object);
+    const object = FORM.asStored(capaVersion, one.object);
     return object === one.object ? one : { ...one, object };
   });
 }
