@@ -24,10 +24,10 @@ export const NS_04_OF_OTHERS: ScanningCheck<NamespaceChange> = {
   fix: "first annotate the namespaces of these resources with their account",
   on: ["UPDATE", "DELETE"],
   *scan({ inventory, name, operation, settings, state, stored }) {
-    const account = stored === null ? null : accountIn(name, stored, settings);
+    const account = stored !== null && accountIn(name, stored, settings);
     const isKept = operation !== "DELETE" && accountIn(name, state, settings) === account;
     const options = { withoutTeam: settings.teamLevelCARM };
-    if (account === null || isKept) return [];
+    if (account === false || account === null || isKept) return [];
     if (inventory.of(NAMESPACE_OWNERS).hasAccountBesides(name, account, options)) return [];
     const affected = new AffectedResources();
     const effect = {
