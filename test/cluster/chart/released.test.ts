@@ -24,8 +24,12 @@ withNode("helm installs the image of a release with its chart, as a tarball and 
   ]) {
     const release = new Release(cluster, helm, ...chart);
     await release.install([`image.repository=${IMAGE}`, `image.tag=${VERSION}`]);
-    const pods = await cluster.pods(NAMESPACE, POD_LABELS);
-    t.equal(pods.filter(({ isReady }) => isReady).length, REPLICAS, chart.join(" "));
+    // Pods of the release before may still end.
+    const isReplaced = async (): Promise<boolean> => {
+      const pods = await cluster.pods(NAMESPACE, POD_LABELS);
+      return pods.filter(({ isReady }) => isReady).length === REPLICAS;
+    };
+    t.ok(await until(isReplaced), chart.join(" "));
     const failsClosed = async (): Promise<boolean> => (await failurePolicies(cluster)).join() === "Fail,Ignore";
     t.ok(await until(failsClosed), "one command is enough");
     await release.uninstall();
