@@ -1,4 +1,4 @@
-import { type RoleTarget, type RoleTargets } from "../shared/core/role-target.ts";
+import type { RoleTarget, RoleTargets } from "../shared/core/role-target.ts";
 import { systemClock } from "../shared/core/clock.ts";
 import { SELECTOR_KIND } from "../shared/core/ack-groups.ts";
 import type { SettingsFor } from "../shared/core/settings.ts";

@@ -148,5 +148,5 @@ export function limitCheckOf({ limit }: Kind, operation: string): CheckEntry | n
 
 /** See `Judge.stored`. */
 export function storedObject(kind: Kind, id: ReviewedID, inventory: Inventory): JsonObject | null {
-  return BY_KIND.get(kind)?.stored?.(id, inventory) ?? null;
+  return judgeOfKind(kind)?.stored?.(id, inventory) ?? null;
 }

@@ -1,4 +1,4 @@
-import { type SizeLimit } from "../../shared/core/kind.ts";
+import type { SizeLimit } from "../../shared/core/kind.ts";
 import { RESOURCE } from "../../shared/ack/kinds.ts";
 import { CLUSTER } from "../../shared/capa/kinds.ts";
 import { ACK_02 } from "../../shared/ack/resource-judge.ts";

@@ -1,7 +1,7 @@
 import { SELECTOR_KIND } from "../core/ack-groups.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import { onlyNamespace } from "../core/grant-session.ts";
-import { Inventory } from "../core/inventory.ts";
+import type { Inventory } from "../core/inventory.ts";
 import type { RoleTarget, RoleTargets } from "../core/role-target.ts";
 import { quote } from "../formats/text.ts";
 import { SELECTORS } from "./selectors.ts";

@@ -1,4 +1,4 @@
-import { type Outcome } from "../core/resolution.ts";
+import type { Outcome } from "../core/resolution.ts";
 import { SELECTORS } from "./selectors.ts";
 import type { ResourceQuery } from "../core/ack-resource.ts";
 import { USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";

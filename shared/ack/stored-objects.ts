@@ -1,7 +1,7 @@
 import type { JsonObject } from "../formats/json.ts";
 import type { LabelSelector } from "../formats/label-selector.ts";
 import { SELECTORS } from "./selectors.ts";
-import { Inventory } from "../core/inventory.ts";
+import type { Inventory } from "../core/inventory.ts";
 import { type ReviewedID, typeOf } from "../core/judge.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import type { ACKResource } from "../core/ack-resource.ts";

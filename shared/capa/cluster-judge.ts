@@ -4,7 +4,7 @@ import { exceeds, ofChange, within } from "../core/binding.ts";
 import type { QuickCheck } from "../core/check.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import { clusterMutationExemptionOf, isCAPAController } from "../core/exemptions.ts";
-import { Inventory } from "../core/inventory.ts";
+import type { Inventory } from "../core/inventory.ts";
 import { type Judge, type ReviewedID, typeOf } from "../core/judge.ts";
 import { recordedResolutionCheck } from "../core/recorded-resolution.ts";
 import { limitCheck } from "../core/size-limits.ts";

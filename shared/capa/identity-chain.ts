@@ -1,4 +1,4 @@
-import { type ChainLink } from "../core/resolution.ts";
+import type { ChainLink } from "../core/resolution.ts";
 import { REFERRERS } from "./referrers.ts";
 import { IDENTITIES } from "./identities.ts";
 import type { Inventory } from "../core/inventory.ts";

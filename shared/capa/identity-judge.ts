@@ -2,7 +2,7 @@ import { bindChecks, type BoundChecks } from "../core/bind.ts";
 import { ofChange, within } from "../core/binding.ts";
 import { ROLE_IDENTITY } from "../core/capa-kinds.ts";
 import type { Check, CheckInput } from "../core/check.ts";
-import { Inventory } from "../core/inventory.ts";
+import type { Inventory } from "../core/inventory.ts";
 import { type Judge, type ReviewedID, typeOf } from "../core/judge.ts";
 import { limitCheck } from "../core/size-limits.ts";
 import type { JsonObject } from "../formats/json.ts";

@@ -1,7 +1,7 @@
 import { ofChange } from "../core/binding.ts";
 import type { Check, Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
 import { SCAN_LIMIT } from "../core/fault-texts.ts";
-import { Inventory } from "../core/inventory.ts";
+import type { Inventory } from "../core/inventory.ts";
 import type { Extra } from "../core/judge.ts";
 import { NAMESPACE_DELETION, namespaceChange, type NamespaceChange } from "../core/namespace-change.ts";
 import { NAMESPACE } from "../core/namespace-kind.ts";

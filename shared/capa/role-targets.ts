@@ -1,7 +1,7 @@
 import { LIMITS } from "../core/limits.ts";
 import { CONTROLLER_IDENTITY, ROLE_IDENTITY } from "../core/capa-kinds.ts";
 import { quote } from "../formats/text.ts";
-import { Inventory } from "../core/inventory.ts";
+import type { Inventory } from "../core/inventory.ts";
 import { IDENTITIES } from "./identities.ts";
 import type { IdentitySource, RoleTarget, RoleTargets } from "../core/role-target.ts";
 import type { RoleIdentity } from "./identity.ts";

@@ -1,5 +1,5 @@
 import { CARM_MAPS } from "./map-store.ts";
-import { type Inventory } from "../core/inventory.ts";
+import type { Inventory } from "../core/inventory.ts";
 import {
   ACCOUNT_MAP, IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION, PROPOSED_TEAM_ANNOTATION, TEAM_ANNOTATION, TEAM_MAP,
 } from "../core/annotation-keys.ts";

@@ -5,7 +5,7 @@ import { bindChecks } from "../core/bind.ts";
 import { ofChange, within } from "../core/binding.ts";
 import { type Check, type CheckContext, type Fault, hasOldObject, type QuickCheck } from "../core/check.ts";
 import type { DecisionSettings } from "../core/context.ts";
-import { Inventory } from "../core/inventory.ts";
+import type { Inventory } from "../core/inventory.ts";
 import { type Extra, type Judge, type ReviewedID, typeOf } from "../core/judge.ts";
 import { namespaceChange, type NamespaceChange } from "../core/namespace-change.ts";
 import { NAMESPACE } from "../core/namespace-kind.ts";

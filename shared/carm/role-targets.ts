@@ -1,6 +1,6 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
 import type { DecisionSettings } from "../core/context.ts";
-import { Inventory } from "../core/inventory.ts";
+import type { Inventory } from "../core/inventory.ts";
 import type { RoleTarget, RoleTargets } from "../core/role-target.ts";
 import { CARM_MAPS } from "./map-store.ts";
 

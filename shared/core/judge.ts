@@ -1,13 +1,13 @@
-import { type JsonObject, type PatchOperation } from "../formats/json.ts";
+import type { JsonObject, PatchOperation } from "../formats/json.ts";
 import { apiVersionOf } from "../formats/object-meta.ts";
-import { type AdmissionRequest, type SkipReason } from "./admission.ts";
+import type { AdmissionRequest, SkipReason } from "./admission.ts";
 import type { BoundChecks } from "./bind.ts";
 import type { CheckEntry, CheckInput } from "./check.ts";
 import type { DecisionSettings } from "./context.ts";
-import { type Inventory, type RoleObject } from "./inventory.ts";
+import type { Inventory, RoleObject } from "./inventory.ts";
 import type { Kind } from "./kind.ts";
 import type { NamedRole } from "./role-target.ts";
-import { type StoreKey } from "./store.ts";
+import type { StoreKey } from "./store.ts";
 
 /** Returns the checks of a change with the data that they examine. Decodes each object only once. */
 export type Bind = (input: CheckInput, settings: DecisionSettings) => readonly BoundChecks[];
@@ -22,7 +22,7 @@ export interface ReviewedID {
 /** How the objects of a kind are judged. The sidecar, which only grants, loads none. */
 export interface Judge {
   readonly kind: Kind;
-  /** Every check of the kind, in the order of docs/checks.md. */
+  /** Every check of the kind. */
   readonly checks: readonly CheckEntry[];
   /** Binds the checks that apply to a change. The type of the decoded object stays in the closure. */
   readonly bind: Bind;

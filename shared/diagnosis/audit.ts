@@ -1,4 +1,4 @@
-import { type Kind } from "../core/kind.ts";
+import type { Kind } from "../core/kind.ts";
 import { CLUSTER, IDENTITY } from "../capa/kinds.ts";
 import { RESOURCE, SELECTOR } from "../ack/kinds.ts";
 import { hasResolution } from "../core/recorded-resolution.ts";

@@ -4,7 +4,7 @@ import { bindChecks, bindIn, type BoundChecks } from "../core/bind.ts";
 import { within } from "../core/binding.ts";
 import { type CheckInput, operationOf, type QuickCheck } from "../core/check.ts";
 import type { DecisionSettings } from "../core/context.ts";
-import { Inventory } from "../core/inventory.ts";
+import type { Inventory } from "../core/inventory.ts";
 import type { Judge } from "../core/judge.ts";
 import { objectExcess } from "../core/limits.ts";
 import { decodePod, isMirrorPod, isPod, type PodTemplate, podTemplateOf, requestsSidecar } from "../core/pod.ts";

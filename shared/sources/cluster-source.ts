@@ -1,5 +1,5 @@
 import { INVENTORY_KINDS, KINDS } from "../kinds.ts";
-import { type StoreKey } from "../core/store.ts";
+import type { StoreKey } from "../core/store.ts";
 import { type SteadyClock, systemClock } from "../core/clock.ts";
 import type { KubernetesAPI } from "../api/api.ts";
 import { Outage } from "../api/outage.ts";

@@ -1,4 +1,4 @@
-import { type StoreKey } from "../core/store.ts";
+import type { StoreKey } from "../core/store.ts";
 import type { Inventory, InventoryChange } from "../core/inventory.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { unknownGroups } from "../core/ack-groups.ts";

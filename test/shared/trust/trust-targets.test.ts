@@ -1,4 +1,4 @@
-import { type RoleTargets } from "../../../shared/core/role-target.ts";
+import type { RoleTargets } from "../../../shared/core/role-target.ts";
 import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { controllerIdentity, roleARN, roleIdentity, staticIdentity } from "../capa-objects.ts";

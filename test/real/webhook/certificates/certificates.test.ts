@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import process from "node:process";
-import { type Test } from "tap";
+import type { Test } from "tap";
 import { makeAuthority, makeCertificates } from "../../../../certs/make.ts";
 import { stringAt } from "../../../../shared/formats/json.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
