@@ -97,7 +97,11 @@ function inventoryRights(options: RightsOptions): object[] {
     clusterRole("selector-owner", rightsOf("selector-owner")), clusterRole("tenant", rightsOf("tenant")),
     configMap(inNamespace(WEBHOOK.profile, namespace, "webhook"), { data: profile }),
     // RBAC cannot limit the right to create ConfigMaps to one name. An apply does not change the data.
-    configMap(written(WEBHOOK.pendingWrites, namespace, "webhook")),
+    // The webhook writes it often. Flux would report each write as a drift.
+    configMap({
+      name: WEBHOOK.pendingWrites, namespace, labels: labelsOf("webhook"),
+      annotations: { "helm.toolkit.fluxcd.io/driftDetection": "disabled" },
+    }),
     ...roleWithBinding("pending-writes", namespace, [
       { ...configMaps, resourceNames: [WEBHOOK.pendingWrites], verbs: ["list", "watch", "update"] },
     ], account),
@@ -105,7 +109,8 @@ function inventoryRights(options: RightsOptions): object[] {
 }
 
 /**
- * The rights of a webhook with `--namespace`. Argo CD applies no Lease, so the webhook creates it. RBAC cannot limit a
+ * The rights of a webhook with `--namespace`. The programs create their Leases: helm would delete a Lease before the
+ * Deployment, a Pod that still ends would create it again, and the next `helm install` would fail. RBAC cannot limit a
  * patch to annotations, nor exclude subresources from `*`. The policy for the webhook's service account denies all
  * other changes of these objects.
  */
@@ -113,7 +118,6 @@ function reconcilingRights(options: RightsOptions): object[] {
   const { namespace, ackGroups } = options;
   const account = webhookAccount(options);
   return [
-    lease(WEBHOOK.lease, namespace, "webhook"),
     ...roleWithBinding("reconciler", namespace, [{
       ...LEASES, resourceNames: [WEBHOOK.lease], verbs: ["get", "update"],
     }, { ...LEASES, verbs: ["create"] }], account),
@@ -138,7 +142,6 @@ function certificateRights({ namespace }: RightsOptions): object[] {
     ...names.map((name) => (
       { apiVersion: "v1", kind: "Secret", type: "Opaque", metadata: inNamespace(name, namespace, "certificates") }
     )),
-    lease(CERTIFICATES, namespace, "certificates"),
     ...roleWithBinding("certificates", namespace, [
       { ...secrets, resourceNames: names, verbs: ["list", "watch", "update"] },
       { ...LEASES, resourceNames: [CERTIFICATES], verbs: ["get", "update"] },
@@ -208,18 +211,8 @@ function inNamespace(name: string, namespace: string, component: Component): V1O
   return { name, namespace, labels: labelsOf(component) };
 }
 
-/** Returns the metadata of an object that programs write often. Flux would report a write as a drift. */
-function written(name: string, namespace: string, component: Component): V1ObjectMeta {
-  const annotations = { "helm.toolkit.fluxcd.io/driftDetection": "disabled" };
-  return { name, namespace, labels: labelsOf(component), annotations };
-}
-
 function configMap(metadata: V1ObjectMeta, content: object = {}): object {
   return { apiVersion: "v1", kind: "ConfigMap", metadata, ...content };
-}
-
-function lease(name: string, namespace: string, component: Component): object {
-  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: written(name, namespace, component) };
 }
 
 function webhookAccount({ namespace, serviceAccount = WEBHOOK.serviceAccount }: AccountOptions): RbacV1Subject {

@@ -48,8 +48,8 @@ test("renders all parts in the order in which they must be applied, with the web
   t.same(manifestObjects("all", OUTSIDE).map((object) => stringAt(object, "kind")), [
     "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "ClusterRole", "ClusterRoleBinding",
     "ClusterRole", "Role", "RoleBinding", "ClusterRole", "ClusterRole", "ClusterRole", "ConfigMap", "ConfigMap",
-    "Role", "RoleBinding", "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ServiceAccount",
-    "Secret", "Secret", "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", ...POLICIES,
+    "Role", "RoleBinding", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ServiceAccount",
+    "Secret", "Secret", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", ...POLICIES,
     "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
   ]);
   t.end();
@@ -73,8 +73,8 @@ test("renders the parts of the rights only if their option is set", (t) => {
   const added = (options: Partial<ManifestOptions>): string[] => names(options).slice(names({}).length)
     .map((name) => name.replace("ack-role-resolver-", ""));
   t.same(added({ maintainsCertificates: true }), [
-    "ServiceAccount certificates", "Secret certificates", "Secret webhook-tls", "Lease certificates",
-    "Role certificates", "RoleBinding certificates", "ClusterRole ca-bundle", "ClusterRoleBinding ca-bundle",
+    "ServiceAccount certificates", "Secret certificates", "Secret webhook-tls", "Role certificates",
+    "RoleBinding certificates", "ClusterRole ca-bundle", "ClusterRoleBinding ca-bundle",
   ]);
   t.same(added({ accessReviews: true }), ["ClusterRole access-reviews", "ClusterRoleBinding access-reviews"]);
   t.same(added({ inject: true }), [

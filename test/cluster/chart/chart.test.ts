@@ -107,10 +107,7 @@ async function upgrades(t: Test, release: Release): Promise<void> {
 }
 
 /** What programs write often, and Flux skips. */
-const WRITTEN = [
-  "ConfigMap ack-role-resolver-pending-writes", "Lease ack-role-resolver-certificates",
-  "Lease ack-role-resolver-webhook",
-].map((name) => `${name}: excluded`);
+const WRITTEN = ["ConfigMap ack-role-resolver-pending-writes: excluded"];
 /** What Flux skips until the first upgrade. */
 const CONFIGURATIONS = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
   .map((kind) => `${kind} ack-role-resolver: excluded`);
@@ -152,8 +149,8 @@ async function uninstalls(t: Test, release: Release): Promise<void> {
   await release.uninstall();
   t.same(await failurePolicies(release.cluster), []);
   await release.cluster.untilPods(NAMESPACE, POD_LABELS, (pods) => pods.length === 0);
-  const kinds = "deployment,service,secret,lease,serviceaccount,pdb,networkpolicy,clusterrole,clusterrolebinding,role,"
-    + "rolebinding,validatingadmissionpolicy,validatingadmissionpolicybinding";
+  const kinds = "deployment,service,configmap,secret,serviceaccount,pdb,networkpolicy,clusterrole,clusterrolebinding,"
+    + "role,rolebinding,validatingadmissionpolicy,validatingadmissionpolicybinding";
   const labels = ["--all-namespaces", "-l", "app.kubernetes.io/name=ack-role-resolver", "-o", "name"];
   t.equal(await release.cluster.kubectl(["get", kinds, ...labels]), "");
 }
