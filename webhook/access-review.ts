@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { UsedObject } from "../shared/core/use-rights.ts";
+import type { ObjectUse } from "../shared/core/use-rights.ts";
 import type { Access, AccessByName, Requester } from "../shared/core/context.ts";
 import { field, stringAt } from "../shared/formats/json.ts";
 import { LIMITS } from "../shared/core/limits.ts";
@@ -25,12 +25,6 @@ const CONCURRENT_CALLS = 32;
 const LIFETIME_MS = 10_000;
 /** The maximum number of cached results, which take a few MB. */
 const MAX_ENTRIES = 10_000;
-
-/** The right to `use` an object. A RoleBinding in the namespace or a ClusterRoleBinding can grant this right. */
-export interface ObjectUse extends UsedObject {
-  /** The namespace of the objects that use the object. */
-  readonly namespace: string;
-}
 
 /**
  * Returns whether the requester may `use` the object in the namespace. Never rejects: resolves to "unknown" if the

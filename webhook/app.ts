@@ -20,7 +20,8 @@ import { acceptReviewBodies } from "./body/parse.ts";
 import { type AllowedClient, clientOptions, limitCallers } from "./callers.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { mutate } from "./mutate.ts";
-import { openPending, type PendingByKind, type PendingPorts } from "./pending/pending-kinds.ts";
+import { NAMESPACES_ON_SERVER } from "./object-fetch.ts";
+import { openPending, type PendingByKind, type PendingPorts } from "./pending/open.ts";
 import { addReviewRoute, asResolverError, sendError } from "./route.ts";
 import { deniesInEveryProfile, validate } from "./validate.ts";
 
@@ -177,9 +178,9 @@ const PATHS = {
 
 function addRoutes(app: WebhookApp, options: WebhookOptions, ports: WebhookPorts): void {
   const { decisions: settings } = options;
-  const { reviewAccess = null, fetchNamespace = null, turns = new TurnQueue() } = ports;
+  const { reviewAccess = null, fetcherOf = () => null, turns = new TurnQueue() } = ports;
   const pending = ports.pending ?? openPending(settings.runtime, ports);
-  const context = { ...ports, settings, reviewAccess, fetchNamespace, turns, ...pending };
+  const context = { ...ports, settings, reviewAccess, fetchNamespace: fetcherOf(NAMESPACES_ON_SERVER), turns, pending };
   const paths: string[] = [];
   const verbs = [["mutate", mutate, () => false], ["validate", validate, deniesInEveryProfile]] as const;
   for (const [verb, review, denies] of verbs) {

@@ -25,8 +25,8 @@ import { buildWebhook, CurrentSource, type WebhookPorts } from "./app.ts";
 import { readAllowedClient } from "./callers.ts";
 import type { LiveMapPorts } from "./live-map.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
-import { type Fetchers, objectFetchers } from "./object-fetch.ts";
-import { openSharedPending, type PendingByKind } from "./pending/pending-kinds.ts";
+import { objectFetcher } from "./object-fetch.ts";
+import { openSharedPending, type PendingByKind } from "./pending/open.ts";
 import { maintainCertificates, openCertificate, ServedCertificate } from "./serving-certificate.ts";
 import { quote } from "../shared/formats/text.ts";
 import { flagOf, injectionSettings } from "../shared/core/sidecar-settings.ts";
@@ -142,11 +142,11 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
 /** Returns the functions with which a review asks the API server; access reviews only if a check needs them. */
 function requestsOf(
   { api, log }: WebhookRuntime, settings: DecisionSettings,
-): Partial<Fetchers> & Pick<WebhookPorts, "reviewAccess"> {
+): Pick<WebhookPorts, "fetcherOf" | "reviewAccess"> {
   if (api === undefined) return {};
   const ports = { api, clock: systemClock, log };
   const reviews = needsAccessReviews(settings) ? { reviewAccess: cachedAccessReviewer(ports) } : {};
-  return { ...objectFetchers(ports), ...reviews };
+  return { fetcherOf: (kind) => objectFetcher(kind, ports), ...reviews };
 }
 
 type PendingRuntime = Pick<WebhookPorts, "source" | "log" | "clock"> & WebhookRuntime;

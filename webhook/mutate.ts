@@ -1,6 +1,5 @@
 import type { AdmissionRequest, Notice } from "../shared/core/admission.ts";
 import { RESOLUTION_KEYS } from "../shared/core/annotation-keys.ts";
-import type { RoleObject } from "../shared/core/inventory.ts";
 import type { Judge } from "../shared/core/judge.ts";
 import { annotationPatch, resolutionAnnotations } from "../shared/core/resolution-annotations.ts";
 import type { Resolution } from "../shared/core/resolution.ts";
@@ -13,7 +12,7 @@ import { annotationAt, objectReference } from "../shared/formats/object-meta.ts"
 import { judgeOfKind } from "../shared/judges.ts";
 import { reviewedKind } from "../shared/kinds.ts";
 import { notLoaded } from "../shared/server/readiness.ts";
-import { waitUntilKnown } from "./namespace-wait.ts";
+import { dependsOnNamespace, waitUntilKnown } from "./namespace-wait.ts";
 import { type ReviewContext, skipped, type Verdict } from "./review.ts";
 
 const TOO_LARGE: Notice = {
@@ -91,11 +90,6 @@ function recordRole(
   return whenKnown(request, object, { context, isNeeded: dependsOnNamespace(subject, context) }, () => (
     annotate(request, object, resolve(context.source.inventory, subject, settings))
   ));
-}
-
-/** Whether the role depends on the Namespace of the object, which can name a selector with --runtime extended. */
-function dependsOnNamespace(object: RoleObject, { settings, source: { inventory } }: ReviewContext): boolean {
-  return inventory.runtime === "extended" || inventory.sourceOf(object, settings).knownIn(inventory).readsNamespace;
 }
 
 /** Returns the notice of an object whose role depends on objects that are not listed. */

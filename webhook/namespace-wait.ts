@@ -1,5 +1,5 @@
-import { SELECTORS } from "../shared/ack/selectors.ts";
 import type { DecisionSettings } from "../shared/core/context.ts";
+import type { RoleObject } from "../shared/core/inventory.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { quote } from "../shared/formats/text.ts";
 import { type Clock, sleep, withTimeout } from "../shared/core/clock.ts";
@@ -24,12 +24,11 @@ export interface NamespaceWaitContext {
   readonly fetchNamespace: ObjectFetcher | null;
 }
 
-/** Returns whether roles depend on the labels or annotations of namespaces. */
-export function dependsOnNamespaces({ source, settings }: NamespaceWaitContext): boolean {
-  const { runtime } = source.inventory;
-  const selectors = source.inventory.of(SELECTORS);
-  // With --runtime extended, an annotation of a namespace can name a selector.
-  return settings.mode === "carm" || runtime === "extended" || selectors.readsNamespaceLabels;
+/** Whether the role depends on the Namespace of the object, which can name a selector with --runtime extended. */
+export function dependsOnNamespace(
+  object: RoleObject, { settings, source: { inventory } }: Pick<NamespaceWaitContext, "settings" | "source">,
+): boolean {
+  return inventory.runtime === "extended" || inventory.sourceOf(object, settings).knownIn(inventory).readsNamespace;
 }
 
 /**
@@ -89,14 +88,14 @@ async function isReported(
 }
 
 /**
- * Throws ERR_NAMESPACE_UNREAD if the role of a resource depends on a namespace that the API server did not return,
- * because the checks cannot compare roles without the namespace. Never throws for an inventory of manifests, which may
- * lack namespaces.
+ * Throws ERR_NAMESPACE_UNREAD if the role of the object depends on its Namespace, which the API server did not return,
+ * because the checks cannot compare roles without it. Never throws for an inventory of manifests, which may lack
+ * namespaces.
  */
-export function requireNamespace(namespace: string, context: NamespaceWaitContext): void {
+export function requireNamespace(object: RoleObject, context: NamespaceWaitContext): void {
   const { source: { inventory }, fetchNamespace } = context;
-  if (fetchNamespace === null || inventory.namespaces.has(namespace) || !dependsOnNamespaces(context)) return;
-  throw unread(namespace);
+  if (fetchNamespace === null || inventory.namespaces.has(object.namespace)) return;
+  if (dependsOnNamespace(object, context)) throw unread(object.namespace);
 }
 
 function unread(namespace: string): ResolverError {

@@ -1,8 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../shared/core/clock.ts";
-import { CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, ROLE_IDENTITY } from "../shared/core/capa-kinds.ts";
 import { field, isJsonObject, type JsonObject } from "../shared/formats/json.ts";
-import { SELECTOR_GROUP } from "../shared/core/ack-groups.ts";
 import type { KubernetesAPI } from "../shared/api/api.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { sendRequest } from "../shared/api/send-request.ts";
@@ -30,37 +28,24 @@ interface ObjectFetchPorts {
   readonly log: Logger;
 }
 
-/** A kind and the URL path of its collection. */
-interface FetchedKind {
+/** A cluster-scoped kind and the URL path of its collection. */
+export interface FetchedKind {
   readonly kind: string;
   readonly path: string;
-  /** Whether the fetcher lists the object by name. Default: false. */
+  /** Whether the fetcher lists the object by its name, because the webhook has no right to get it. Default: false. */
   readonly isListed?: boolean;
 }
 
-/** The fetchers of the objects on which reviews depend. */
-export interface Fetchers {
-  readonly fetchSelector: ObjectFetcher;
-  readonly fetchNamespace: ObjectFetcher;
-  /** Fetches an AWSClusterRoleIdentity: lists it by its name, because the webhook has no right to get identities. */
-  readonly fetchRoleIdentity: ObjectFetcher;
-}
+/** Returns what fetches objects of a kind; null if the inventory consists of manifests. */
+export type FetcherOf = (kind: FetchedKind) => ObjectFetcher | null;
 
-export function objectFetchers(ports: ObjectFetchPorts): Fetchers {
-  const selectors = `/apis/${SELECTOR_GROUP}/v1alpha1/iamroleselectors`;
-  const identities = `/apis/${INFRASTRUCTURE_GROUP}/${CAPA_VERSION}/${identityPlural(ROLE_IDENTITY)}`;
-  return {
-    fetchSelector: objectFetcher({ kind: "IAMRoleSelector", path: selectors }, ports),
-    fetchNamespace: objectFetcher({ kind: "Namespace", path: "/api/v1/namespaces" }, ports),
-    fetchRoleIdentity: objectFetcher({ kind: ROLE_IDENTITY, path: identities, isListed: true }, ports),
-  };
-}
+export const NAMESPACES_ON_SERVER: FetchedKind = { kind: "Namespace", path: "/api/v1/namespaces" };
 
 /**
  * Returns a fetcher that sends at most 8 requests at a time. Callers share a request only until it is sent, so that the
  * object is never older than the call. It returns `unknown` if 512 objects wait.
  */
-function objectFetcher(kind: FetchedKind, ports: ObjectFetchPorts): ObjectFetcher {
+export function objectFetcher(kind: FetchedKind, ports: ObjectFetchPorts): ObjectFetcher {
   const calls = new Semaphore(CONCURRENT_CALLS);
   const waiting = new Map<string, Promise<FetchedObject>>();
   return (name) => {

@@ -4,20 +4,19 @@ import type { Resolution } from "../shared/core/resolution.ts";
 import type { CheckInput, Finding } from "../shared/core/check.ts";
 import type { CheckResult } from "../shared/core/run.ts";
 import type { SteadyClock } from "../shared/core/clock.ts";
-import type { DecisionSettings, Requester } from "../shared/core/context.ts";
+import type { Requester } from "../shared/core/context.ts";
 import type { TerminatingNamespaces } from "../shared/core/exemptions.ts";
+import type { Kind } from "../shared/core/kind.ts";
 import { LIMITS } from "../shared/core/limits.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { field, isJsonObject, type JsonObject, type PatchOperation, stringAt } from "../shared/formats/json.ts";
 import type { Paced } from "../shared/formats/paced.ts";
 import { quote, startOfText } from "../shared/formats/text.ts";
-import type { EffectiveSelector } from "../shared/core/effective-selector.ts";
-import type { RoleIdentity } from "../shared/capa/identity.ts";
 import { runInSlices, type TurnQueue } from "../shared/sources/slices.ts";
 import type { AccessContext } from "./access-review.ts";
 import type { ReviewBody } from "./body/parse.ts";
 import type { NamespaceWaitContext } from "./namespace-wait.ts";
-import type { PendingWrites } from "./pending/writes.ts";
+import type { PendingByKind } from "./pending/open.ts";
 
 /** The maximum time that one review blocks the event loop, in ms. */
 const SLICE_MS = 10;
@@ -43,20 +42,17 @@ export interface ReviewContext extends NamespaceWaitContext, AccessContext {
   readonly clock: SteadyClock;
   /** The paused reviews and scans of the process. */
   readonly turns: TurnQueue;
-  readonly pendingSelectors: PendingWrites<EffectiveSelector>;
-  readonly pendingIdentities: PendingWrites<RoleIdentity>;
+  readonly pending: PendingByKind;
 }
 
 /** A request whose object the checks examine. */
 export interface Review {
+  readonly kind: Kind;
   readonly request: AdmissionRequest;
   readonly input: CheckInput;
   /** Whether the checks only warn, judged by the namespaces that are being deleted. */
   readonly warnsIn: (inventory: TerminatingNamespaces) => boolean;
 }
-
-/** Waits for what the checks also read, and returns it. Returns null if nothing must be waited for. */
-export type Prepare = (review: Review, context: ReviewContext) => Promise<Partial<CheckInput>> | null;
 
 export function skipped(reason: SkipReason): Verdict {
   return { outcome: "skipped", reason };
@@ -67,9 +63,9 @@ export function skipped(reason: SkipReason): Verdict {
  * it does. Throws ERR_REQUEST_DEADLINE if the deadline passes.
  */
 export function runChecksInSlices(
-  input: CheckInput, settings: DecisionSettings, context: SliceContext,
+  input: CheckInput, context: SliceContext & Pick<ReviewContext, "settings">,
 ): CheckResult | Promise<CheckResult> {
-  return inSlices(runChecksPaced(input, settings), context);
+  return inSlices(runChecksPaced(input, context.settings), context);
 }
 
 type SliceContext = Pick<ReviewContext, "clock" | "remainingMs" | "turns">;

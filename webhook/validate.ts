@@ -3,7 +3,6 @@ import { type Kind, warnsOnly } from "../shared/core/kind.ts";
 import { judgeOfKind, limitCheckOf, runChecks, storedObject } from "../shared/judges.ts";
 import type { CheckEntry, CheckInput, Finding } from "../shared/core/check.ts";
 import { severityOf } from "../shared/core/plan.ts";
-import type { CheckResult } from "../shared/core/run.ts";
 import type { DecisionSettings } from "../shared/core/context.ts";
 import { exemptionOf } from "../shared/core/exemptions.ts";
 import { reviewedKind } from "../shared/kinds.ts";
@@ -11,90 +10,8 @@ import { OTHER_CHECKS } from "../shared/core/profiles.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
 import type { Inventory } from "../shared/core/inventory.ts";
-import { notLoaded } from "../shared/server/readiness.ts";
-import { identityKinds, kindsAtRisk, kindsOfRelabeled, requireCurrent } from "./current-state.ts";
-import type { ReviewedChange } from "./pending/list.ts";
-import { concernsSelector, reviewedSelector, roleIdentityOf, writesInBrokenChain } from "./pending/pending-kinds.ts";
-import { runChecksWithPending } from "./pending/writes.ts";
-import { prepareCluster, prepareCreation, prepareNamespace, prepareResource } from "./prepare-access.ts";
-import {
-  type Prepare, type Review, type ReviewContext, runChecksInSlices, skipped, type Verdict, verdictOf,
-} from "./review.ts";
-
-/** What the review of a kind does beside running its checks. */
-interface Steps {
-  /** Returns the result if a fault of the object alone denies it before the inventory is loaded; else null. */
-  readonly early?: (review: Review, context: ReviewContext) => CheckResult | null;
-  readonly prepare?: Prepare;
-  /** Default: runs the checks once. */
-  readonly run?: (review: Review, context: ReviewContext) => CheckResult | Promise<CheckResult>;
-}
-
-/** Returns the result of the checks of the selector alone if they deny it before the inventory is loaded. */
-function selfChecks({ request, input }: Review, { source, settings }: ReviewContext): CheckResult | null {
-  if (source.status.loaded || request.operation === "DELETE") return null;
-  const result = runChecks({ ...input, inventory: null }, settings);
-  return result.denied ? result : null;
-}
-
-/** Runs the checks also with admitted changes of other selectors. */
-async function checkSelector({ request, input }: Review, context: ReviewContext): Promise<CheckResult> {
-  const { source: { inventory }, settings, pendingSelectors } = context;
-  const reviewed = reviewedSelector(input, settings.runtime);
-  return await runChecksWithPending({
-    pendingWrites: pendingSelectors, remainingMs: context.remainingMs,
-    related: (writes) => writes.filter((write) => concernsSelector(reviewed, write, inventory)),
-    run: async (pending) => runChecksInSlices({ ...input, pending }, settings, context),
-    update: async () => requireCurrent(await kindsAtRisk(reviewed, context), context),
-    change: changeOf(request, input), isDryRun: request.dryRun,
-  });
-}
-
-/** Runs the checks also with admitted changes of other identities that form a cycle with this identity. */
-async function checkIdentity({ request, input }: Review, context: ReviewContext): Promise<CheckResult> {
-  const { source: { inventory }, settings, pendingIdentities } = context;
-  const role = request.operation === "DELETE" ? null : roleIdentityOf(input.object, settings.runtime);
-  if (role === null) return await runChecksInSlices(input, settings, context);
-  return await runChecksWithPending({
-    pendingWrites: pendingIdentities, remainingMs: context.remainingMs,
-    related: (writes) => writesInBrokenChain(role, writes, inventory),
-    run: async (pending) => runChecksInSlices({ ...input, pendingIdentities: pending }, settings, context),
-    update: () => requireCurrent(identityKinds, context),
-    change: changeOf(request, input), isDryRun: request.dryRun,
-  });
-}
-
-function changeOf({ operation }: AdmissionRequest, { object, old }: CheckInput): ReviewedChange {
-  return { object, old, isDeletion: operation === "DELETE" };
-}
-
-/** Runs the checks again if selectors, or resources that the change gives another role, may not have been known. */
-async function checkNamespace(review: Review, context: ReviewContext): Promise<CheckResult> {
-  const { object, old, warnOnly = false } = review.input;
-  const isNotCurrent = async (): Promise<boolean> => {
-    const kinds = old === null ? null : kindsOfRelabeled(old, object, context);
-    return kinds !== null && await requireCurrent(kinds, context);
-  };
-  for (;;) {
-    // The rounds are sequential. A proof lasts longer than a round, so that only a new selector causes another one.
-    // oxlint-disable-next-line no-await-in-loop
-    const result = await runOnce(review, context);
-    // oxlint-disable-next-line no-await-in-loop
-    if (result.denied || warnOnly || !await isNotCurrent()) return result;
-  }
-}
-
-const ofCluster: Steps = { prepare: prepareCluster };
-
-const STEPS: Readonly<Record<string, Steps>> = {
-  selector: { early: selfChecks, run: checkSelector },
-  namespace: { prepare: prepareNamespace, run: checkNamespace },
-  "adopted-resource": { prepare: prepareCreation },
-  resource: { prepare: prepareResource },
-  identity: { run: checkIdentity },
-  cluster: ofCluster,
-  "cluster-part": ofCluster,
-};
+import { type Review, type ReviewContext, skipped, type Verdict, verdictOf } from "./review.ts";
+import { runReview } from "./run-review.ts";
 
 /**
  * Validates the object that the request writes or deletes, if the webhook reviews its kind at the path. Throws
@@ -125,13 +42,13 @@ type JudgedIn = Pick<ReviewContext, "settings" | "source">;
 
 function validateObject(request: AdmissionRequest, path: string, context: ReviewContext): Verdict | Promise<Verdict> {
   const reviewed = reviewOf(request, path, context);
-  return "review" in reviewed ? runSteps(reviewed.kind, reviewed.review, context) : reviewed;
+  return "review" in reviewed ? mapped(runReview(reviewed.review, context), verdictOf) : reviewed;
 }
 
-/** Returns the review of the object and its steps, or why the object is not reviewed. */
+/** Returns the review of the object, or why the object is not reviewed. */
 function reviewOf(
   request: AdmissionRequest, path: string, { settings, source: { inventory } }: JudgedIn,
-): Verdict | { readonly kind: Kind; readonly review: Review } {
+): Verdict | { readonly review: Review } {
   const object = request.operation === "DELETE" ? request.oldObject : request.object;
   if (object === null) return skipped("no object");
   const { group, kind: kindName, name } = objectReference(object);
@@ -146,34 +63,7 @@ function reviewOf(
     warnsOnly(kind, { operation, namespace, name, requester }, { settings, inventory: namespaces })
   );
   const input = checkInputOf(request, object, { inventory, warnOnly: warnsIn(inventory) });
-  return { kind, review: { request, input, warnsIn } };
-}
-
-function runSteps(kind: Kind, review: Review, context: ReviewContext): Verdict | Promise<Verdict> {
-  if (isDecidedAlone(kind, review)) return verdictOf(runChecks(review.input, context.settings));
-  const { early, prepare, run = runOnce } = stepsOf(kind);
-  const result = early?.(review, context) ?? null;
-  if (result !== null) return verdictOf(result);
-  const { status } = context.source;
-  if (!status.loaded) throw notLoaded(status);
-  const prepared = prepare?.(review, context) ?? null;
-  if (prepared === null) return mapped(run(review, context), verdictOf);
-  return prepared.then(async (added) => (
-    verdictOf(await run({ ...review, input: { ...review.input, ...added } }, context))
-  ));
-}
-
-function stepsOf({ id }: Kind): Steps {
-  return STEPS[id] ?? {};
-}
-
-/** Whether no check of the review reads the inventory. */
-function isDecidedAlone(kind: Kind, { request }: Review): boolean {
-  return judgeOfKind(kind)?.readsInventory?.(request.operation) === false;
-}
-
-function runOnce({ input }: Review, context: ReviewContext): ReturnType<typeof runChecksInSlices> {
-  return runChecksInSlices(input, context.settings, context);
+  return { review: { kind, request, input, warnsIn } };
 }
 
 /** Returns the mapped value, or a promise of it if the value is a promise. */

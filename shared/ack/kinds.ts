@@ -31,7 +31,7 @@ const keepNothing = (): null => null;
 /** The IAMRoleSelectors. */
 export const SELECTOR = {
   id: "selector", types: [`${SELECTOR_KIND}.${SELECTOR_GROUP}`], path: PATH_OF_SELECTORS,
-  choosesRole: true, warnsOnly: [],
+  isBasic: true, choosesRole: true, warnsOnly: [],
   served: {
     groups: [{ group: SELECTOR_GROUP, plurals: [PATH_OF_SELECTORS] }], version: "v1alpha1", scope: "Cluster",
   },
@@ -99,7 +99,7 @@ export const RESOURCE_DEFINITION = {
 
 /** All other CustomResourceDefinitions. The only watch of all definitions. */
 export const OTHER_DEFINITION = {
-  id: "other-definition", types: DEFINITION, path: null, warnsOnly: [], served: DEFINITIONS,
+  id: "other-definition", types: DEFINITION, path: null, isBasic: true, warnsOnly: [], served: DEFINITIONS,
   watch: { pageSize: SMALL_PAGE, keep: keptOfDefinition }, rights: { reader: LIST }, store: KINDS_OF_CLUSTER,
 } as const satisfies Kind;
 

@@ -8,6 +8,7 @@ import { resolveResource } from "../core/resolve.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { compareText } from "../formats/text.ts";
 import { SELECTOR_GRANTS } from "./grant-by-selector.ts";
+import { kindsOfRelabeled } from "./kinds-at-risk.ts";
 import { selectorTargets } from "./role-targets.ts";
 import {
   type Choice, choiceOf, conflictSentence, refusalMessage, selectingSelectors, selectionOf,
@@ -25,6 +26,7 @@ export const SELECTOR_ROLES: RoleSource<ResourceQuery> = {
     return { hasRoles: size + malformed.size > 0, readsNamespace: readsNamespaceLabels };
   },
   targets: selectorTargets,
+  movedBy: kindsOfRelabeled,
   granter: SELECTOR_GRANTS,
 };
 

@@ -6,6 +6,7 @@ import { type Check, type CheckInput, contextOf, hasOldObject } from "../core/ch
 import type { DecisionSettings } from "../core/context.ts";
 import { isSameContent, mutationExemptionOf } from "../core/exemptions.ts";
 import type { Judge } from "../core/judge.ts";
+import type { ReviewNeeds } from "../core/review-needs.ts";
 import { recordedResolutionCheck } from "../core/recorded-resolution.ts";
 import { limitCheck } from "../core/size-limits.ts";
 import { IRS_10_OF_OBJECTS } from "../core/unknown-namespace.ts";
@@ -23,6 +24,7 @@ import { ACK_03, ACK_05, ACK_05B, ACK_06, ACK_09 } from "./resource-selection.ts
 import { ACK_36 } from "./role-inputs.ts";
 import { IRS_04_OF_RESOURCES } from "./selector-account.ts";
 import { IRS_52_OF_OBJECTS } from "./selector-kinds.ts";
+import { usesOfResource } from "./selector-uses.ts";
 import { storedResource } from "./stored-objects.ts";
 
 /** ACK-02 for ACK resources. */
@@ -42,8 +44,10 @@ const LIMIT = limitCheck(RESOURCE.limit);
 const bindResource = within(LIMIT, resourceChecks);
 const bindType = ofChange([IRS_52_OF_OBJECTS], ({ object }, context) => ({ ...context, object }));
 
+const NEEDS: ReviewNeeds = { namespace: "required", uses: { check: ACK_09, of: usesOfResource } };
+
 export const RESOURCE_JUDGE: Judge = {
-  kind: RESOURCE, checks: [...RESOURCE_CHECKS, LIMIT], bind: bindResource, stored: storedResource,
+  kind: RESOURCE, checks: [...RESOURCE_CHECKS, LIMIT], bind: bindResource, stored: storedResource, review: NEEDS,
   record: { roleObject: recordedResource },
 };
 
@@ -67,7 +71,7 @@ const bindAdopted = within(LIMIT, (input) => {
 });
 
 export const ADOPTED_RESOURCE_JUDGE: Judge = {
-  kind: ADOPTED_RESOURCE, checks: ADOPTED_RESOURCE_CHECKS,
+  kind: ADOPTED_RESOURCE, checks: ADOPTED_RESOURCE_CHECKS, review: { ...NEEDS, causes: creationOf },
   bind: (input, settings) => [
     ...bindType(input, settings), ...bindAdopted(input, settings), ...creationChecks(input, settings),
   ],

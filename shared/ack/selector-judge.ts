@@ -6,6 +6,7 @@ import { mutationExemptionOf } from "../core/exemptions.ts";
 import type { Judge } from "../core/judge.ts";
 import { judgeSelector, SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
 import { SELECTOR, SELECTOR_LIKE } from "./kinds.ts";
+import { pendingSelectors } from "./pending-selectors.ts";
 import { selectorTarget } from "./role-targets.ts";
 import { IRS_04, IRS_04_OF_REGION, IRS_05, IRS_07, IRS_24, IRS_25, IRS_27, IRS_40 } from "./selector-account.ts";
 import { IRS_48 } from "./selector-breadth.ts";
@@ -68,6 +69,7 @@ export const SELECTOR_JUDGE: Judge = {
     if (effective === null || exceedsSelectorLimit(input, settings)) return [];
     return [{ path: ["spec", "arn"], target: selectorTarget(effective) }];
   },
+  review: { judgesObjectFirst: true, pending: pendingSelectors },
   stored: storedSelector,
 };
 

@@ -11,7 +11,10 @@ import type { Inventory } from "../core/inventory.ts";
 import type { FieldPath, JsonObject } from "../formats/json.ts";
 import { subdomainFaults } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
-import type { CheckContext } from "../core/check.ts";
+import { type CheckContext, contextOf } from "../core/check.ts";
+import type { UseNeeds } from "../core/review-needs.ts";
+import { usedIdentity } from "../core/use-rights.ts";
+import { objectReference } from "../formats/object-meta.ts";
 
 /** An identity that an object uses before or after a change, so that the requester needs the verb `use` on it. */
 export interface IdentityUse {
@@ -46,6 +49,13 @@ export function identityUses(
   const stored = old === null ? null : readClusterPart(old);
   return byKey(partUses(part, stored, inventory), part.namespace);
 }
+
+/** Returns what the requester uses, by the key of its access review. */
+export const usesOfCluster: UseNeeds["of"] = (input, settings, inventory) => {
+  const { namespace } = objectReference(input.object);
+  return [...identityUses(input.object, input.old, contextOf(input, settings, inventory))]
+    .map(([key, { identity }]) => [key, { ...usedIdentity(identity), namespace }]);
+};
 
 /** The key of the access review of every identity. */
 export const EVERY_IDENTITY = "";

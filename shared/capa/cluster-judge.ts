@@ -1,17 +1,20 @@
 import { type AdmissionRequest, inNamespace, type SkipReason } from "../core/admission.ts";
 import { bindChecks } from "../core/bind.ts";
 import { exceeds, ofChange, within } from "../core/binding.ts";
+import { isCAPAKind } from "../core/capa-kinds.ts";
 import type { QuickCheck } from "../core/check.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import { clusterMutationExemptionOf, isCAPAController } from "../core/exemptions.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { type Judge, type ReviewedID, typeOf } from "../core/judge.ts";
+import type { ReviewNeeds } from "../core/review-needs.ts";
 import { recordedResolutionCheck } from "../core/recorded-resolution.ts";
 import { limitCheck } from "../core/size-limits.ts";
 import { IRS_10_OF_OBJECTS } from "../core/unknown-namespace.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { AC_01, AC_02, AC_03, AC_04, AC_06, AC_07 } from "./cluster-identity.ts";
 import { AC_00, AC_05, clusterChange, type ClusterChange, useChange } from "./cluster-reference.ts";
+import { usesOfCluster } from "./cluster-identity-uses.ts";
 import { IDENTITIES } from "./identities.ts";
 import { spelling } from "./identity-judge.ts";
 import { CLUSTER, CLUSTER_PART } from "./kinds.ts";
@@ -33,12 +36,15 @@ const PART_LIMITS = [LIMIT] as const;
 const bindCluster = within(LIMIT, ofChange([...CLUSTER_CHECKS, ACK_02_OF_CLUSTERS, IRS_10_OF_OBJECTS], clusterChange));
 const bindUse = ofChange([AC_05], useChange);
 
+const NEEDS: ReviewNeeds = { namespace: "read", uses: { check: AC_05, of: usesOfCluster, kinds: isCAPAKind } };
+
 export const CLUSTER_JUDGE: Judge = {
   kind: CLUSTER, checks: [...CLUSTER_CHECKS, LIMIT],
   bind: (input, settings) => [
     // A cluster serves the version of each of its objects.
     ...(input.origin === "file" ? spelling(input) : []), ...bindCluster(input, settings),
   ],
+  review: NEEDS,
   stored: storedReferrer,
   record: { roleObject: recordedReferrer, needs: IDENTITIES },
 };
@@ -56,7 +62,7 @@ function recordedReferrer(
 
 /** An object that uses the identity of its Cluster. Each check concerns only the requester. */
 export const CLUSTER_PART_JUDGE: Judge = {
-  kind: CLUSTER_PART, checks: [AC_05, LIMIT], isCheckedInFiles: () => false,
+  kind: CLUSTER_PART, checks: [AC_05, LIMIT], isCheckedInFiles: () => false, review: NEEDS,
   bind: (input, settings) => (
     exceeds(LIMIT, input) ? [bindChecks(PART_LIMITS, input.object, null)] : bindUse(input, settings)
   ),

@@ -15,6 +15,7 @@ import { CI_25, CI_26, CI_27, CI_28 } from "./identity-source.ts";
 import { CI_07, CI_07_OF_NEW, CI_30, CI_31 } from "./identity-use.ts";
 import { readIdentity } from "./identity.ts";
 import { IDENTITY, IDENTITY_LIKE } from "./kinds.ts";
+import { pendingIdentities } from "./pending-identities.ts";
 import { identityTarget } from "./role-targets.ts";
 
 /** The checks that run when a CAPA identity changes. */
@@ -36,6 +37,7 @@ export const IDENTITY_JUDGE: Judge = {
     if (typeof target === "string") return [];
     return [{ path: ["spec", "roleARN"], durationPath: ["spec", "durationSeconds"], target }];
   },
+  review: { pending: pendingIdentities },
   stored: storedIdentity,
 };
 

@@ -1,11 +1,14 @@
 import { isResource, type ResourceQuery } from "../core/ack-resource.ts";
+import { isACKGroup } from "../core/ack-groups.ts";
 import { IGNORED_NAMESPACES } from "../core/annotation-keys.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import type { Inventory, RoleSource } from "../core/inventory.ts";
+import { annotationOf, stateOf } from "../core/namespace-change.ts";
 import { byDefault, type Region, type Resolution } from "../core/resolution.ts";
 import { resolveResource } from "../core/resolve.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { quote } from "../formats/text.ts";
+import { choosingAnnotations } from "./carm-maps.ts";
 import { mapRoleOf } from "./carm-role.ts";
 import { MAP_GRANTS } from "./grant-by-carm.ts";
 import { CARM_MAPS } from "./map-store.ts";
@@ -19,6 +22,12 @@ export const MAP_ROLES: RoleSource<ResourceQuery> = {
   )),
   knownIn: (inventory) => ({ hasRoles: inventory.includes(CARM_MAPS), readsNamespace: true }),
   targets: mapTargets,
+  movedBy: ({ object, old }, _inventory, settings) => {
+    const [before, after] = [stateOf(old), stateOf(object)];
+    const isMoved = settings.mode === "carm"
+      && choosingAnnotations(settings).some((key) => annotationOf(before, key) !== annotationOf(after, key));
+    return isMoved ? ({ group }) => isACKGroup(group) : null;
+  },
   granter: MAP_GRANTS,
 };
 

@@ -65,6 +65,9 @@ export interface KindName {
   readonly kind: string;
 }
 
+/** Chooses types of objects. */
+export type KindFilter = (type: KindName) => boolean;
+
 /** A kind whose objects refer to an identity. */
 export interface ReferrerKind extends KindName {
   /** The resource name of the kind, in RBAC rules and webhook rules. */

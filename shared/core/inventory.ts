@@ -1,5 +1,6 @@
 import type { JsonObject } from "../formats/json.ts";
 import { type ObjectID, objectReference } from "../formats/object-meta.ts";
+import type { KindFilter } from "./capa-kinds.ts";
 import type { DecisionSettings, Origin, Runtime } from "./context.ts";
 import type { Grant, NamespaceQuery, RoleQuery } from "./grant.ts";
 import { KINDS_OF_CLUSTER, type KindStore } from "./kind-store.ts";
@@ -43,6 +44,12 @@ export interface KnownRoles {
   readonly readsNamespace: boolean;
 }
 
+/** An update of a Namespace. */
+export interface NamespaceUpdate {
+  readonly object: JsonObject;
+  readonly old: JsonObject;
+}
+
 /** What gives some objects their roles, such as the IAMRoleSelectors. */
 export interface RoleSource<T extends RoleObject = RoleObject> {
   /** Whether the source decides the role of the object with the settings. */
@@ -51,6 +58,8 @@ export interface RoleSource<T extends RoleObject = RoleObject> {
   resolve(inventory: Inventory, object: T, settings: DecisionSettings): Resolution;
   /** Returns what the inventory contains of the source. */
   knownIn(inventory: Inventory): KnownRoles;
+  /** Returns the types of objects that an update of their Namespace can give another role; null for none. */
+  movedBy?(update: NamespaceUpdate, inventory: Inventory, settings: DecisionSettings): KindFilter | null;
   /** What grants the roles of the source to controllers. Missing if the sidecar asks for them in another way. */
   readonly granter?: Granter;
   /** Returns every role that the objects of the source name. */
@@ -133,6 +142,12 @@ export class Inventory implements Stores {
   roleTargets(settings: Pick<DecisionSettings, "ackSystemNamespace">): RoleTargets {
     const all = this.#kinds.roleSources.map((source) => source.targets(this, settings));
     return { targets: all.flatMap(({ targets }) => targets), omitted: all.flatMap(({ omitted }) => omitted) };
+  }
+
+  /** Returns the types of objects that the update of a Namespace can give another role; null for none. */
+  movedBy(update: NamespaceUpdate, settings: DecisionSettings): KindFilter | null {
+    const filters = this.#kinds.roleSources.flatMap((source) => source.movedBy?.(update, this, settings) ?? []);
+    return filters.length === 0 ? null : (type) => filters.some((includes) => includes(type));
   }
 
   /** Increases with each change. */

@@ -6,6 +6,7 @@ import type { CheckEntry, CheckInput } from "./check.ts";
 import type { DecisionSettings } from "./context.ts";
 import type { Inventory, RoleObject } from "./inventory.ts";
 import type { Kind } from "./kind.ts";
+import type { ReviewNeeds } from "./review-needs.ts";
 import type { NamedRole } from "./role-target.ts";
 import type { StoreKey } from "./store.ts";
 
@@ -34,6 +35,8 @@ export interface Judge {
   ) => readonly NamedRole[];
   /** Returns why an object is not reviewed; null if it is. Default: each one is. */
   readonly skips?: (object: JsonObject, request: AdmissionRequest) => SkipReason | null;
+  /** What a review waits for. Default: only for the inventory. */
+  readonly review?: ReviewNeeds;
   /** Whether the checks of the operation read the inventory, so that a review waits for it. Default: they do. */
   readonly readsInventory?: (operation: AdmissionRequest["operation"]) => boolean;
   /** Returns how a written object is completed, or why it is not. Reads no inventory. */

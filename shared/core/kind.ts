@@ -121,6 +121,8 @@ export interface Kind {
   readonly store?: StoreKey;
   /** How a source watches the kind. Missing if no source does. */
   readonly watch?: Watch;
+  /** Whether every decision about a role depends on the kind. An unknown definition hides all objects of its kind. */
+  readonly isBasic?: true;
   /** Whether an object of the kind can change the role of a resource or a cluster. */
   readonly choosesRole?: true;
   /** Whether the type of the objects is probably a misspelling of another one. */

@@ -7,7 +7,7 @@ import { NAMESPACES } from "./namespaces.ts";
 /** The Namespaces, whose labels and annotations decide roles. */
 export const NAMESPACE = {
   id: "namespace", types: ["Namespace."], path: "namespaces",
-  choosesRole: true, warnsOnly: [inSystemNamespace, byNamespaceController],
+  isBasic: true, choosesRole: true, warnsOnly: [inSystemNamespace, byNamespaceController],
   served: core("namespaces", "Cluster"),
   reviews: [{
     operations: EVERY_WRITE, subresources: ["status", "finalize"], whenDown: "Ignore", namespaces: "unprotected",

@@ -37,11 +37,16 @@ export function plannedChecks(
 function plan(checks: readonly CheckEntry[], occasion: Occasion, settings: DecisionSettings): readonly PlannedCheck[] {
   return checks.flatMap((listed, index) => {
     const check = occasion === "AUDIT" ? { ...listed, ...listed.inAudit } : listed;
-    const { on = BY_DEFAULT, requires = [] } = check;
-    if (!on.includes(occasion) || severityOf(check, settings) === "off") return [];
+    const { requires = [] } = check;
+    if (!runsOn(check, occasion) || severityOf(check, settings) === "off") return [];
     const partialStores = requires.flatMap(({ store }) => (store?.isPartial === true ? [store] : []));
     return [{ check, index, requires, partialStores }];
   });
+}
+
+/** Returns whether the check runs on the occasion. */
+export function runsOn({ on = BY_DEFAULT }: Pick<CheckEntry, "on">, occasion: Occasion): boolean {
+  return on.includes(occasion);
 }
 
 /** Returns the configured severity of a check, or its default in the current mode and profile. */

@@ -10,6 +10,12 @@ export interface UsedObject {
   readonly name: string;
 }
 
+/** The right to `use` an object. A RoleBinding in the namespace or a ClusterRoleBinding can grant this right. */
+export interface ObjectUse extends UsedObject {
+  /** The namespace of the objects that use the object. */
+  readonly namespace: string;
+}
+
 export function usedSelector(name: string): UsedObject {
   return { group: SELECTOR_GROUP, resource: "iamroleselectors", name };
 }

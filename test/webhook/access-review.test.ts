@@ -1,10 +1,11 @@
 import { Readable } from "node:stream";
 import { test } from "tap";
 import type { Requester } from "../../shared/core/context.ts";
+import type { ObjectUse } from "../../shared/core/use-rights.ts";
 import { stringAt } from "../../shared/formats/json.ts";
 import type { KubernetesAPI, KubernetesRequest } from "../../shared/api/api.ts";
 import { createLogger } from "../../shared/server/logger.ts";
-import { type AccessReviewer, cachedAccessReviewer, type ObjectUse, reviewAll } from "../../webhook/access-review.ts";
+import { type AccessReviewer, cachedAccessReviewer, reviewAll } from "../../webhook/access-review.ts";
 import { FakeClock } from "../shared/fake-clock.ts";
 
 const JANE: Requester = { username: "jane", groups: ["developers"] };

@@ -26,7 +26,8 @@ function bucket(tier: string): JsonObject {
 const RELABELED = reviewOf(bucket("shared"), { operation: "UPDATE", oldObject: bucket("other") });
 
 function webhookThatFetches(fetchNamespace: ObjectFetcher, settings: Partial<DecisionSettings> = {}): WebhookUnderTest {
-  return webhookUnderTest(new FakeSource(COMPANY), { ...SETTINGS, ...settings }, undefined, { fetchNamespace });
+  const fetchers = { Namespace: fetchNamespace };
+  return webhookUnderTest(new FakeSource(COMPANY), { ...SETTINGS, ...settings }, undefined, fetchers);
 }
 
 /** Sends a review, and advances the clock to the end of the wait for the watch. */
@@ -104,7 +105,7 @@ test("allows a change of a resource in an unread namespace if no check could den
   const byController = reviewOf(bucket("shared"), { operation: "UPDATE", oldObject: bucket("other"), ...controller });
   t.match(await review(webhook, byController), { allowed: true }, "the webhook denies no change of a controller");
   const byName = new FakeSource(COMPANY.slice(0, 3));
-  const independent = webhookUnderTest(byName, {}, undefined, { fetchNamespace: fetcherOf("unknown") });
+  const independent = webhookUnderTest(byName, {}, undefined, { Namespace: fetcherOf("unknown") });
   t.match(await review(independent, RELABELED), { allowed: true }, "no selector reads the labels of namespaces");
   t.match(await review(webhookUnderTest(), RELABELED), { allowed: true }, "manifests may lack namespaces");
 });
@@ -118,9 +119,9 @@ test("with --runtime extended, reads the annotation of a new namespace even if n
   const fetchNamespace = fetcherOf({ apiVersion: "v1", kind: "Namespace", metadata });
   const source = (): FakeSource => new FakeSource([named("low"), named("high")], "extended");
   const extended = { runtime: "extended" } as const;
-  const webhook = webhookUnderTest(source(), extended, undefined, { fetchNamespace });
+  const webhook = webhookUnderTest(source(), extended, undefined, { Namespace: fetchNamespace });
   const { patch } = await review(webhook, reviewOf(bucket("shared")), "/mutate/resources");
   t.match(Buffer.from(String(patch), "base64").toString(), "role/high");
-  const unread = webhookUnderTest(source(), extended, undefined, { fetchNamespace: fetcherOf("unknown") });
+  const unread = webhookUnderTest(source(), extended, undefined, { Namespace: fetcherOf("unknown") });
   t.match(await review(unread, RELABELED), { allowed: false, status: { message: /ERR_NAMESPACE_UNREAD/ } });
 });

@@ -1,10 +1,13 @@
 import { Readable } from "node:stream";
 import { test } from "tap";
+import { pendingSelectors } from "../../shared/ack/pending-selectors.ts";
+import { pendingIdentities } from "../../shared/capa/pending-identities.ts";
 import type { KubernetesAPI, KubernetesRequest } from "../../shared/api/api.ts";
 import { createLogger } from "../../shared/server/logger.ts";
-import { objectFetchers } from "../../webhook/object-fetch.ts";
+import { NAMESPACES_ON_SERVER, objectFetcher } from "../../webhook/object-fetch.ts";
 import { FakeClock } from "../sidecar/fake-clock.ts";
 
+const SELECTORS = pendingSelectors("ack");
 const log = createLogger({ name: "webhook", level: "silent" });
 
 function apiOf(respond: (request: KubernetesRequest) => Promise<[status: number, body: string]>): KubernetesAPI {
@@ -18,7 +21,7 @@ function apiOf(respond: (request: KubernetesRequest) => Promise<[status: number,
 
 test("returns the selector, or `absent` if the API server has no such selector", async (t) => {
   const paths: string[] = [];
-  const { fetchSelector } = objectFetchers({
+  const fetchSelector = objectFetcher(SELECTORS, {
     api: apiOf(async ({ path }) => {
       paths.push(path);
       return path.endsWith("/team-a") ? [200, '{"kind":"IAMRoleSelector"}'] : [404, '{"kind":"Status"}'];
@@ -36,7 +39,7 @@ test("a fetch does not share a request that was sent before it", async (t) => {
   const paths: string[] = [];
   const sent = Promise.withResolvers<void>();
   const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const { fetchNamespace } = objectFetchers({
+  const fetchNamespace = objectFetcher(NAMESPACES_ON_SERVER, {
     api: apiOf(async ({ path }) => {
       const answer = answers[paths.push(path) - 1];
       sent.resolve();
@@ -56,7 +59,7 @@ test("a fetch does not share a request that was sent before it", async (t) => {
 
 test("returns the namespace, or `absent` if the API server has no such namespace", async (t) => {
   const api = apiOf(async ({ path }) => [path === "/api/v1/namespaces/team-a" ? 200 : 404, '{"kind":"Namespace"}']);
-  const { fetchNamespace } = objectFetchers({ api, clock: new FakeClock(), log });
+  const fetchNamespace = objectFetcher(NAMESPACES_ON_SERVER, { api, clock: new FakeClock(), log });
   t.same(await fetchNamespace("team-a"), { kind: "Namespace" });
   t.equal(await fetchNamespace("b"), "absent");
 });
@@ -66,7 +69,7 @@ test("lists a role identity by its name, because the webhook may not get identit
     [200, '{"apiVersion":"g/v1","items":[{"metadata":{"name":"a"}}]}'], [200, '{"items":[]}'], [404, "{}"],
   ] as const;
   const paths: string[] = [];
-  const { fetchRoleIdentity } = objectFetchers({
+  const fetchRoleIdentity = objectFetcher(pendingIdentities("ack"), {
     api: apiOf(async ({ path }) => {
       paths.push(path);
       return [...answers[paths.length - 1] ?? [500, ""]];
@@ -86,7 +89,7 @@ test("returns `unknown` if the API server fails or is late, or if the name is no
   const clock = new FakeClock();
   const answers: Record<string, [number, string]> = { forbidden: [403, "{}"], text: [200, "text"], list: [200, "[]"] };
   const requested: string[] = [];
-  const { fetchSelector } = objectFetchers({
+  const fetchSelector = objectFetcher(SELECTORS, {
     api: apiOf(async ({ path, signal }) => {
       const name = path.split("/").at(-1) ?? "";
       requested.push(name);
@@ -115,7 +118,7 @@ test("returns `unknown` immediately while 512 objects are fetched or wait, and f
     await isAvailable;
     return [404, "{}"];
   });
-  const { fetchNamespace } = objectFetchers({ api, clock: new FakeClock(), log });
+  const fetchNamespace = objectFetcher(NAMESPACES_ON_SERVER, { api, clock: new FakeClock(), log });
   const waiting = Array.from({ length: 512 }, async (_, i) => fetchNamespace(`forged-${i}`));
   t.equal(await fetchNamespace("team-a"), "unknown");
   await new Promise((done) => setImmediate(done));

@@ -9,8 +9,9 @@ import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/read-settings.ts";
 import { Drain } from "../../shared/server/stopping.ts";
 import type { AccessReviewer } from "../../webhook/access-review.ts";
-import { buildWebhook, type WebhookApp, type WebhookPorts } from "../../webhook/app.ts";
+import { buildWebhook, type WebhookApp } from "../../webhook/app.ts";
 import { createWebhookMetrics } from "../../webhook/metrics.ts";
+import type { ObjectFetcher } from "../../webhook/object-fetch.ts";
 
 /** A source whose objects and status a test sets directly. */
 export class FakeSource implements InventorySource {
@@ -144,7 +145,8 @@ interface WebhookResponse {
   readonly json: unknown;
 }
 
-type TestPorts = Pick<WebhookPorts, "fetchSelector" | "fetchNamespace" | "fetchRoleIdentity">;
+/** What fetches objects from the API server, by kind. */
+type Fetchers = Readonly<Record<string, ObjectFetcher>>;
 
 const DEFAULTS = readSettings("webhook", { cluster: true, tlsDir: "unused", controllerAccount: "777788889999" }, {});
 
@@ -152,7 +154,7 @@ export function webhookUnderTest(
   source = new FakeSource(COMPANY),
   decisions: Partial<DecisionSettings> = {},
   reviewAccess?: AccessReviewer,
-  fetchers: TestPorts = {},
+  fetchers: Fetchers = {},
 ): WebhookUnderTest {
   const registry = new Registry();
   const lines: Record<string, unknown>[] = [];
@@ -169,7 +171,7 @@ export function webhookUnderTest(
     }, {
       source, clock, log, drain, metrics: createWebhookMetrics(registry),
       ...(reviewAccess !== undefined && { reviewAccess }),
-      ...fetchers,
+      fetcherOf: ({ kind }) => fetchers[kind] ?? null,
     }),
     source, clock, drain, registry, lines,
     requestMs: 0,

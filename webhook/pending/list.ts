@@ -3,7 +3,7 @@ import { isNewer, newest } from "../../shared/api/watched-kind.ts";
 import type { SteadyClock } from "../../shared/core/clock.ts";
 import { LIMITS } from "../../shared/core/limits.ts";
 import { field, isJsonObject, type JsonObject, parseJSON, stringAt } from "../../shared/formats/json.ts";
-import type { Inventory } from "../../shared/core/inventory.ts";
+import type { ObjectState, PendingKind } from "../../shared/core/review-needs.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
 
 /** An admitted change of an object, as replicas share it. */
@@ -27,27 +27,10 @@ export interface ReviewedChange {
   readonly isDeletion: boolean;
 }
 
-interface ObjectState {
-  readonly uid: string | null;
-  readonly resourceVersion: string | null;
-}
-
-/** A cluster-scoped kind whose admitted changes are stored. */
-export interface PendingKind<T> {
-  readonly kind: string;
-  /** Returns the object in the inventory; undefined if the inventory does not contain it. */
-  readonly stateIn: (inventory: Inventory, name: string) => ObjectState | undefined;
-  /** Returns the value that reviews compare; null if the object has no effect. */
-  readonly read: (object: JsonObject) => T | null;
-  /** Returns the fields that `read` needs, and that are equal if a client sends the same object again. */
-  readonly reduce: (object: JsonObject) => JsonObject;
-  /** Returns fewer fields, for an object that is too large to be shared. Reviews then expect more conflicts. */
-  readonly widen: (object: JsonObject) => JsonObject;
-}
-
 /** Whether later reviews see no difference between the changed object and the one that it replaces. */
-export function hasNoEffect<T>({ reduce }: PendingKind<T>, { object, old, isDeletion }: ReviewedChange): boolean {
-  return !isDeletion && old !== null && JSON.stringify(reduce(old)) === JSON.stringify(reduce(object));
+export function hasNoEffect(
+  kind: PendingKind, { object, old, isDeletion }: ReviewedChange): boolean {
+  return !isDeletion && old !== null && JSON.stringify(kind.reduce(old)) === JSON.stringify(kind.reduce(object));
 }
 
 /**
@@ -138,7 +121,7 @@ export type Added = "added" | "outdated" | Refusal;
 
 interface ListPorts {
   readonly source: Pick<InventorySource, "inventory" | "onChange" | "positionOf">;
-  readonly kinds: readonly PendingKind<unknown>[];
+  readonly kinds: readonly PendingKind[];
   readonly clock: Pick<SteadyClock, "steady">;
 }
 
@@ -153,7 +136,7 @@ const MAX_VERSIONS = 4;
  */
 export class PendingList {
   readonly #ports: ListPorts;
-  readonly #kinds: ReadonlyMap<string, PendingKind<unknown>>;
+  readonly #kinds: ReadonlyMap<string, PendingKind>;
   #pending: ListedWrite[] = [];
   #delivered: ListedWrite[] = [];
   #sequence = 0;

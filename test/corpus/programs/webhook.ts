@@ -66,9 +66,9 @@ export class WebhookProgram {
         { name: "webhook", level: "info", destination: { write: (line) => void this.#lines.push(line) } }
       ),
       metrics: createWebhookMetrics(this.#registry),
-      fetchNamespace: async (name) => namespaces.get(name) ?? fetchedNamespace(name),
-      fetchSelector: async () => "absent",
-      fetchRoleIdentity: async () => "absent",
+      fetcherOf: ({ kind }) => async (name) => (
+        kind === "Namespace" ? namespaces.get(name) ?? fetchedNamespace(name) : "absent"
+      ),
       reviewAccess: async ({ username }, { name, namespace }) => accessOf(`${username} ${name} ${namespace}`),
     });
   }

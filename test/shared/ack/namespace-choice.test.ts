@@ -1,4 +1,4 @@
-import { newSelectorsToReview } from "../../../shared/ack/selector-uses.ts";
+import { usesOfNamespace } from "../../../shared/ack/selector-uses.ts";
 import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { test } from "tap";
 import type { Access } from "../../../shared/core/context.ts";
@@ -7,6 +7,7 @@ import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
   bucketObject, existingBucket, FIRST, namespaceObject, roleIn, SECOND, selectorObject,
 } from "../objects.ts";
+import { usedNames } from "../used-names.ts";
 import { testRows } from "../rows.ts";
 import { accessOf, annotationLines, type Circumstances, linesOf } from "../core/findings.ts";
 
@@ -125,7 +126,7 @@ test("reviews the selector of a new annotation, and the default role if the anno
   const inventory = new Inventory({ runtime: "extended", origin: "cluster" }, INVENTORY_KINDS);
   const reviewed = (to: string | null, from?: string): unknown => {
     const old = from === undefined ? null : namespaceObject("team-a", {}, use(from));
-    return newSelectorsToReview(namespaceObject("team-a", {}, use(to)), old, inventory, { mode: "selectors" });
+    return usedNames(usesOfNamespace, [namespaceObject("team-a", {}, use(to)), old], inventory);
   };
   t.same(reviewed("gold"), ["gold"], "at CREATE");
   t.same(reviewed(null, "planned"), ["ack-role-resolver:default"]);

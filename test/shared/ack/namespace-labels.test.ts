@@ -1,4 +1,4 @@
-import { newSelectorsToReview } from "../../../shared/ack/selector-uses.ts";
+import { usesOfNamespace } from "../../../shared/ack/selector-uses.ts";
 import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { test } from "tap";
 import { Inventory } from "../../../shared/core/inventory.ts";
@@ -7,6 +7,7 @@ import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
   bucketObject, existingBucket, FIRST, namespaceObject, put, roleIn, SECOND, selectorObject, withWaiver,
 } from "../objects.ts";
+import { usedNames } from "../used-names.ts";
 import { testRows } from "../rows.ts";
 import { accessOf, checkChange, type Circumstances, lineOf, linesOf } from "../core/findings.ts";
 
@@ -147,7 +148,7 @@ test("NS-02 ignores a selector of some resources, because the others use the con
   const ofSome = some.map((part, i) => selectorObject(`some${i}`, { arn: roleIn(FIRST), namespaceSelector, ...part }));
   inventory.apply([...SELECTORS.slice(0, 1), ...ofSome].map(put));
   const [object, old] = [namespaceObject("team-a", DEV), namespaceObject("team-a", PROD)];
-  const reviewed = newSelectorsToReview(object, old, inventory, { mode: "selectors" });
+  const reviewed = usedNames(usesOfNamespace, [object, old], inventory);
   t.same(reviewed, ["some0", "some1", DEFAULT]);
   t.end();
 });

@@ -1,4 +1,4 @@
-import { newSelectorsToReview, selectorsToReview } from "../../../shared/ack/selector-uses.ts";
+import { usesOfNamespace, usesOfResource } from "../../../shared/ack/selector-uses.ts";
 import { needsAccessReviews } from "../../../shared/judges.ts";
 import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { test } from "tap";
@@ -6,10 +6,9 @@ import { usedIdentity } from "../../../shared/core/use-rights.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import { refTo } from "../capa-objects.ts";
 import { bucketObject, inventoryWith, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
+import { usedNames } from "../used-names.ts";
 import { CLUSTER_OBJECTS, tiered } from "../ack/resource-lines.ts";
 
-const SELECTORS = { mode: "selectors" } as const;
-const CARM = { mode: "carm" } as const;
 const DEFAULT = "ack-role-resolver:default";
 
 test("requires access reviews if ACK-09, NS-02 or AC-05 is enabled", (t) => {
@@ -23,13 +22,13 @@ test("requires access reviews if ACK-09, NS-02 or AC-05 is enabled", (t) => {
 
 test("reviews access to each selector that selects the resource before or after the change", (t) => {
   const inventory = inventoryWith(CLUSTER_OBJECTS);
-  t.same(selectorsToReview(tiered("gold"), null, inventory, SELECTORS), ["gold"]);
-  t.same(selectorsToReview(tiered(), null, inventory, SELECTORS), [DEFAULT], "no selector selects the resource");
-  t.same(selectorsToReview(tiered("gold", "silver"), tiered("gold"), inventory, SELECTORS), ["gold", "silver"]);
-  t.same(selectorsToReview(tiered(), tiered("gold"), inventory, SELECTORS), [DEFAULT, "gold"], "the stored resource");
-  t.same(selectorsToReview(tiered("gold"), tiered(), inventory, SELECTORS), ["gold", DEFAULT]);
-  t.same(selectorsToReview(tiered("gold"), null, inventory, CARM), [], "in mode carm selectors set no role");
-  t.same(selectorsToReview(namespaceObject("team-a"), null, inventory, SELECTORS), [], "not an ACK resource");
+  t.same(usedNames(usesOfResource, [tiered("gold"), null], inventory), ["gold"]);
+  t.same(usedNames(usesOfResource, [tiered(), null], inventory), [DEFAULT], "no selector selects the resource");
+  t.same(usedNames(usesOfResource, [tiered("gold", "silver"), tiered("gold")], inventory), ["gold", "silver"]);
+  t.same(usedNames(usesOfResource, [tiered(), tiered("gold")], inventory), [DEFAULT, "gold"], "the stored resource");
+  t.same(usedNames(usesOfResource, [tiered("gold"), tiered()], inventory), ["gold", DEFAULT]);
+  t.same(usedNames(usesOfResource, [tiered("gold"), null], inventory, "carm"), [], "selectors set no role");
+  t.same(usedNames(usesOfResource, [namespaceObject("team-a"), null], inventory), [], "not an ACK resource");
   t.end();
 });
 
@@ -39,13 +38,13 @@ test("reviews access to each selector that selects a namespace only because of i
   const selector = selectorObject("blue", { arn: ROLE, namespaceSelector });
   inventory.apply([selector, namespaceObject("team-x"), bucketObject({ namespace: "team-x" })].map(put));
   const blue = namespaceObject("team-x", { team: "blue" });
-  t.same(newSelectorsToReview(blue, namespaceObject("team-x"), inventory, SELECTORS), ["blue"]);
-  t.same(newSelectorsToReview(blue, blue, inventory, SELECTORS), []);
-  t.same(newSelectorsToReview(namespaceObject("team-x"), blue, inventory, SELECTORS), [DEFAULT], "a removed label");
-  t.same(newSelectorsToReview(namespaceObject("team-x"), null, inventory, SELECTORS), [], "no resource uses it yet");
-  t.same(newSelectorsToReview(namespaceObject("team-x"), blue, inventory, CARM), []);
-  t.same(newSelectorsToReview(blue, null, inventory, SELECTORS), ["blue"], "a new namespace");
-  t.same(newSelectorsToReview(blue, null, inventory, CARM), [], "in mode carm selectors set no role");
+  t.same(usedNames(usesOfNamespace, [blue, namespaceObject("team-x")], inventory), ["blue"]);
+  t.same(usedNames(usesOfNamespace, [blue, blue], inventory), []);
+  t.same(usedNames(usesOfNamespace, [namespaceObject("team-x"), blue], inventory), [DEFAULT], "a removed label");
+  t.same(usedNames(usesOfNamespace, [namespaceObject("team-x"), null], inventory), [], "no resource uses it yet");
+  t.same(usedNames(usesOfNamespace, [namespaceObject("team-x"), blue], inventory, "carm"), []);
+  t.same(usedNames(usesOfNamespace, [blue, null], inventory), ["blue"], "a new namespace");
+  t.same(usedNames(usesOfNamespace, [blue, null], inventory, "carm"), [], "in mode carm selectors set no role");
   t.end();
 });
 

@@ -18,7 +18,8 @@ function withAPI(): { readonly webhook: WebhookUnderTest; readonly stored: Map<s
   const stored = new Map<string, FetchedObject>();
   for (const object of STORED) stored.set(stringAt(object, "metadata", "name") ?? "", object);
   const fetchRoleIdentity = async (name: string): Promise<FetchedObject> => stored.get(name) ?? "absent";
-  return { webhook: webhookUnderTest(new FakeSource(STORED), {}, undefined, { fetchRoleIdentity }), stored };
+  const fetchers = { AWSClusterRoleIdentity: fetchRoleIdentity };
+  return { webhook: webhookUnderTest(new FakeSource(STORED), {}, undefined, fetchers), stored };
 }
 
 /** Reviews an update of the role identity to another source. */

@@ -2,11 +2,11 @@ import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { LIMITS } from "../../../shared/core/limits.ts";
 import type { EffectiveSelector } from "../../../shared/core/effective-selector.ts";
-import {
-  concernsSelector, type ReviewedSelector, reviewedSelector, selectorWrites,
-} from "../../../webhook/pending/pending-kinds.ts";
+import type { ReviewedSelector } from "../../../shared/ack/kinds-at-risk.ts";
+import { concernsSelector, pendingSelectors, reviewedSelector } from "../../../shared/ack/pending-selectors.ts";
+import { possibleStates } from "../../../shared/core/pending-changes.ts";
 import { type Added, inProcess, PendingList, type ReviewedChange } from "../../../webhook/pending/list.ts";
-import { possibleStates, type PendingWrite, PendingWrites } from "../../../webhook/pending/writes.ts";
+import { type PendingWrite, PendingWrites } from "../../../webhook/pending/writes.ts";
 import type { FetchedObject } from "../../../webhook/object-fetch.ts";
 import { bucketObject, FIRST, selectorFor } from "../../shared/objects.ts";
 import { FakeClock } from "../../sidecar/fake-clock.ts";
@@ -23,7 +23,7 @@ function withVersion(object: JsonObject, resourceVersion: string): JsonObject {
 }
 
 const RUNTIME = "ack";
-const KIND = selectorWrites(RUNTIME);
+const KIND = pendingSelectors(RUNTIME);
 
 class Subject {
   readonly source: FakeSource;

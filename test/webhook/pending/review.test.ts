@@ -2,9 +2,10 @@ import { runChecks } from "../../../shared/judges.ts";
 import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import type { EffectiveSelector } from "../../../shared/core/effective-selector.ts";
-import { selectorWrites } from "../../../webhook/pending/pending-kinds.ts";
+import { pendingSelectors } from "../../../shared/ack/pending-selectors.ts";
 import { inProcess, PendingList } from "../../../webhook/pending/list.ts";
-import { PendingWrites, runChecksWithPending } from "../../../webhook/pending/writes.ts";
+import { runChecksWithPending } from "../../../webhook/pending/run-with-pending.ts";
+import { PendingWrites } from "../../../webhook/pending/writes.ts";
 import { bucketObject, FIRST, selectorFor, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
 import { FakeClock } from "../../sidecar/fake-clock.ts";
 import { objectAt } from "../reviews.ts";
@@ -16,7 +17,7 @@ const TEAM_A = { ...OTHER, metadata: { ...objectAt(OTHER, "metadata"), name: "te
 class Setup {
   readonly source = new FakeSource([bucketObject()]);
   readonly clock = new FakeClock();
-  readonly #kind = selectorWrites("ack");
+  readonly #kind = pendingSelectors("ack");
   readonly pendingWrites = new PendingWrites<EffectiveSelector>({
     store: inProcess(new PendingList({
       source: this.source, kinds: [this.#kind], clock: this.clock,

@@ -2,7 +2,7 @@ import { type Test, test } from "tap";
 import { field, type JsonObject, stringAt, stringMap } from "../../../shared/formats/json.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
 import { type Added, PendingList, type SharedWrite, writeOf } from "../../../webhook/pending/list.ts";
-import { selectorWrites } from "../../../webhook/pending/pending-kinds.ts";
+import { pendingSelectors } from "../../../shared/ack/pending-selectors.ts";
 import { SharedStore } from "../../../webhook/pending/shared-store.ts";
 import { FIRST, selectorFor } from "../../shared/objects.ts";
 import { FakeClock } from "../../sidecar/fake-clock.ts";
@@ -10,7 +10,7 @@ import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
 import { objectAt } from "../reviews.ts";
 import { FakeSource } from "../webhook-under-test.ts";
 
-const KIND = selectorWrites("ack");
+const KIND = pendingSelectors("ack");
 const CONFIG_MAP = { namespace: "ns", name: "pending" };
 const PATH = "/api/v1/namespaces/ns/configmaps/pending";
 

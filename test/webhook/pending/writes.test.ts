@@ -14,7 +14,7 @@ const RETRY = /Apply it again in 34 s: team-a is being changed at the same time/
 function withAPI(...objects: readonly JsonObject[]): { webhook: WebhookUnderTest; stored: Map<string, JsonObject> } {
   const stored = new Map<string, JsonObject>();
   const fetchSelector = async (name: string): Promise<FetchedObject> => stored.get(name) ?? "absent";
-  const webhook = webhookUnderTest(new FakeSource(objects), {}, undefined, { fetchSelector });
+  const webhook = webhookUnderTest(new FakeSource(objects), {}, undefined, { IAMRoleSelector: fetchSelector });
   for (const object of objects) stored.set(stringAt(object, "metadata", "name") ?? "", object);
   return { webhook, stored };
 }
@@ -56,7 +56,8 @@ test("allows one of two overlapping selectors to be deleted if both are deleted 
     await isFirstExecuted;
     return stored.get(name) ?? "absent";
   };
-  const webhook = webhookUnderTest(new FakeSource([TEAM_A, OTHER, bucketObject()]), {}, undefined, { fetchSelector });
+  const source = new FakeSource([TEAM_A, OTHER, bucketObject()]);
+  const webhook = webhookUnderTest(source, {}, undefined, { IAMRoleSelector: fetchSelector });
   const answers = await Promise.all([...stored].map(async ([name, selector]) => {
     const answer = await review(webhook, deletion(selector));
     // The API server executes the deletion only if the webhook allows it.

@@ -45,7 +45,7 @@ function subjectOf(settings = CHECKS, fetch: (name: string) => FetchedObject = (
   const source = new FakeSource(STORED);
   const fetched: string[] = [];
   const webhook = webhookUnderTest(source, settings, async (_, { name }) => (name === "a" ? "allowed" : "denied"), {
-    fetchNamespace: async (name) => {
+    Namespace: async (name) => {
       fetched.push(name);
       return fetch(name);
     },
