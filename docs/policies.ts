@@ -2,7 +2,7 @@ import { POD_JUDGE } from "../shared/injection/pod-judge.ts";
 import { CLUSTER } from "../shared/capa/kinds.ts";
 import { CLUSTER_JUDGE } from "../shared/capa/cluster-judge.ts";
 import { IDENTITY_JUDGE } from "../shared/capa/identity-judge.ts";
-import { ACK_02 } from "../shared/ack/resource-judge.ts";
+import { ACK_02 } from "../shared/ack/resource-annotations.ts";
 import { CATALOGUE } from "../shared/judges.ts";
 import { checkPolicies, DEFAULT_POLICY_SETTINGS } from "../manifests/policies.ts";
 import { listsOf } from "../manifests/policies/policy.ts";

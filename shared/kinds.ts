@@ -5,10 +5,12 @@ import {
 import { CLUSTER, CLUSTER_PART, IDENTITY, IDENTITY_ACCOUNTS_MAP, IDENTITY_LIKE, SECRET } from "./capa/kinds.ts";
 import { CARM_MAP } from "./carm/kinds.ts";
 import { WORKLOAD } from "./controllers/kinds.ts";
+import type { AnnotatedObject, AnnotatedStore } from "./core/annotated-objects.ts";
 import type { KnownKinds } from "./core/inventory.ts";
 import { kindTable } from "./core/kind-table.ts";
 import type { Kind } from "./core/kind.ts";
 import { NAMESPACE } from "./core/namespace-kind.ts";
+import type { StoreKey } from "./core/store.ts";
 import { POD } from "./injection/kinds.ts";
 
 /**
@@ -22,6 +24,16 @@ export const KINDS: readonly Kind[] = [
 ];
 
 export const { kindOf, reviewedKind } = kindTable(KINDS);
+
+/** The stores of the objects whose roles the webhook records in annotations. */
+export const ANNOTATED_STORES: readonly StoreKey<AnnotatedStore>[] = KINDS.flatMap(({ annotated }) => annotated ?? []);
+
+/** Returns the kind of an object whose role the webhook records. Throws an Error for another object. */
+export function kindOfAnnotated({ group, kind, name }: AnnotatedObject): Kind {
+  const found = kindOf({ group, kind, name: name ?? "" });
+  if (found === null) throw new Error(`decisions read no ${kind}.${group}`);
+  return found;
+}
 
 /** What an inventory knows of the kinds. */
 export const INVENTORY_KINDS: KnownKinds = { kindOf, roleSources: KINDS.flatMap(({ roles = [] }) => roles) };

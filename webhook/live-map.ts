@@ -1,12 +1,11 @@
-import { REFERRERS } from "../shared/capa/referrers.ts";
-import { RESOURCES } from "../shared/ack/resources.ts";
 import { pageAssets } from "../build/page-assets.ts";
-import { resourceFindings } from "../shared/diagnosis/problems.ts";
+import { objectFindings } from "../shared/diagnosis/problems.ts";
 import type { SteadyClock } from "../shared/core/clock.ts";
 import type { DecisionSettings } from "../shared/core/context.ts";
 import type { Inventory } from "../shared/core/inventory.ts";
 import { type MapResource, roleMapOf } from "../shared/diagnosis/role-map/build-map.ts";
 import type { RoleMap } from "../shared/diagnosis/role-map/role-map.ts";
+import { annotatedObjects } from "../shared/diagnosis/stale-resources.ts";
 import { startMapServer } from "./map-server.ts";
 import type { PageServer } from "../shared/server/page-server.ts";
 import { runInSlices, type TurnQueue } from "../shared/sources/slices.ts";
@@ -47,9 +46,7 @@ const UNLIMITED = (): number => Infinity;
 
 /** Yields the objects of the inventory that have a role. They are not known as a whole. */
 function* liveResources(inventory: Inventory, settings: DecisionSettings): Iterable<MapResource> {
-  for (const objects of [inventory.of(RESOURCES).all(), inventory.of(REFERRERS).all()]) {
-    for (const resource of objects) {
-      yield { resource, findings: (resolution) => resourceFindings({ resource, resolution }, { inventory, settings }) };
-    }
+  for (const resource of annotatedObjects(inventory)) {
+    yield { resource, findings: (resolution) => objectFindings({ resource, resolution }, { inventory, settings }) };
   }
 }

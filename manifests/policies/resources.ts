@@ -1,7 +1,7 @@
 import type { SizeLimit } from "../../shared/core/kind.ts";
 import { RESOURCE } from "../../shared/ack/kinds.ts";
 import { CLUSTER } from "../../shared/capa/kinds.ts";
-import { ACK_02 } from "../../shared/ack/resource-judge.ts";
+import { ACK_02 } from "../../shared/ack/resource-annotations.ts";
 import { type Outcome, OUTCOMES } from "../../shared/core/resolution.ts";
 import {
   exemption, isCAPA, isController, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, WAIVERS,

@@ -5,7 +5,9 @@ import { waiverChecks } from "../core/binding.ts";
 import { type CheckInput, contextOf } from "../core/check.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import type { Judge } from "../core/judge.ts";
-import { DEFINITION_CHECKS, KIND_DELETION_CHECKS } from "./definitions.ts";
+import { noteOf, type Problem, type ProblemScope } from "../core/problem.ts";
+import { paced } from "../formats/paced.ts";
+import { AUD_08, AUD_09, DEFINITION_CHECKS, KIND_DELETION_CHECKS } from "./definitions.ts";
 import { OTHER_DEFINITION, RESOURCE_DEFINITION, SELECTOR_DEFINITION } from "./kinds.ts";
 import { storedDefinition } from "./stored-objects.ts";
 
@@ -20,7 +22,19 @@ const common = {
 
 export const SELECTOR_DEFINITION_JUDGE: Judge = { ...common, kind: SELECTOR_DEFINITION };
 export const RESOURCE_DEFINITION_JUDGE: Judge = { ...common, kind: RESOURCE_DEFINITION };
-export const OTHER_DEFINITION_JUDGE: Judge = { ...common, kind: OTHER_DEFINITION };
+export const OTHER_DEFINITION_JUDGE: Judge = {
+  ...common, kind: OTHER_DEFINITION,
+  storeProblems: {
+    * scan(scope, report) {
+      yield* paced(definitionProblems(scope), BETWEEN_PAUSES, (problem) => {
+        report(problem);
+        return true;
+      });
+    },
+  },
+};
+
+const BETWEEN_PAUSES = 200;
 
 function bind(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
   const { inventory = null, object, storedSelectors: selectors = [] } = input;
@@ -31,4 +45,21 @@ function bind(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
     bindChecks(KIND_DELETION_CHECKS, deletion, null), bindChecks(DEFINITION_CHECKS, stored, null),
     waiverChecks(input, settings),
   ];
+}
+
+/** Yields a problem for each ACK kind of an unknown group, and for a CRD of IAMRoleSelector that lacks fields. */
+function* definitionProblems({ inventory, settings: { injection: { extraGroups } } }: ProblemScope): Iterable<Problem> {
+  for (const { group, kind, name, uid } of inventory.kinds.definitions()) {
+    const subject = {
+      apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", namespace: "", name, uid,
+    };
+    const stored = { group, kind, inventory, selectors: [], extraGroups };
+    const missing = Array.from(AUD_08.find(stored), ({ message }) => message);
+    if (missing.length > 0) {
+      yield { subject, reason: "SelectorFieldsPruned", note: noteOf(missing.join("; "), AUD_08.fix) };
+    }
+    for (const { message } of AUD_09.find(stored)) {
+      yield { subject, reason: "UnknownACKGroup", note: noteOf(message, AUD_09.fix) };
+    }
+  }
 }

@@ -81,7 +81,7 @@ export const RESOURCE = {
   limit: {
     code: "ACK-35", fix: SPLIT,
     example: "a Bucket whose spec is nested deeper than 100 levels",
-  }, store: RESOURCES, roles: [SELECTOR_ROLES],
+  }, store: RESOURCES, annotated: RESOURCES, roles: [SELECTOR_ROLES],
 } as const satisfies Kind;
 
 /** The CustomResourceDefinitions of ACK resources. */

@@ -14,8 +14,14 @@ import { LIMITS } from "../core/limits.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import { checkOf } from "../core/field-rule.ts";
 import type { ResourceChange } from "./resource-change.ts";
+import { recordedResolutionCheck } from "../core/recorded-resolution.ts";
 import { DELETION_POLICY, REGION_NAME, TRUE_OR_FALSE } from "../core/value-types.ts";
 import { RESOLUTION } from "./requirements.ts";
+
+/** ACK-02 for ACK resources. */
+export const ACK_02 = recordedResolutionCheck<ResourceChange>(RESOLUTION, ({ resource, stored }) => (
+  { annotations: resource.annotations, stored: stored?.resource.annotations }
+));
 
 export const ACK_10 = checkOf<ResourceChange>({
   id: "ACK-10",

@@ -7,7 +7,6 @@ import type { DecisionSettings } from "../core/context.ts";
 import { isSameContent, mutationExemptionOf } from "../core/exemptions.ts";
 import type { Judge } from "../core/judge.ts";
 import type { ReviewNeeds } from "../core/review-needs.ts";
-import { recordedResolutionCheck } from "../core/recorded-resolution.ts";
 import { limitCheck } from "../core/size-limits.ts";
 import { IRS_10_OF_OBJECTS } from "../core/unknown-namespace.ts";
 import type { JsonObject } from "../formats/json.ts";
@@ -15,22 +14,19 @@ import { pathInAdopted } from "./adopted-resource.ts";
 import { ADOPTED_RESOURCE_CHECKS, creationOf } from "./adopted-resources.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
 import { ADOPTED_RESOURCE, FIELD_EXPORT, RESOURCE, RESOURCE_LIKE } from "./kinds.ts";
-import { RESOLUTION } from "./requirements.ts";
-import { ACK_10, ACK_10_OF_DEFAULTS, ACK_11, ACK_12, ACK_13, ACK_15, ACK_17, ACK_20 } from "./resource-annotations.ts";
+import {
+  ACK_02, ACK_10, ACK_10_OF_DEFAULTS, ACK_11, ACK_12, ACK_13, ACK_15, ACK_17, ACK_20,
+} from "./resource-annotations.ts";
 import { resourceChange, type ResourceChange } from "./resource-change.ts";
 import { ACK_37, ACK_38, ACK_39 } from "./resource-crossings.ts";
 import { ACK_07, ACK_08, ACK_10B, ACK_30, ACK_31, ACK_32, ACK_40 } from "./resource-drift.ts";
+import { resourceFindings, resourceProblems } from "./resource-problems.ts";
 import { ACK_03, ACK_05, ACK_05B, ACK_06, ACK_09 } from "./resource-selection.ts";
 import { ACK_36 } from "./role-inputs.ts";
 import { IRS_04_OF_RESOURCES } from "./selector-account.ts";
 import { IRS_52_OF_OBJECTS } from "./selector-kinds.ts";
 import { usesOfResource } from "./selector-uses.ts";
 import { storedResource } from "./stored-objects.ts";
-
-/** ACK-02 for ACK resources. */
-export const ACK_02 = recordedResolutionCheck<ResourceChange>(RESOLUTION, ({ resource, stored }) => (
-  { annotations: resource.annotations, stored: stored?.resource.annotations }
-));
 
 /** The checks that run when an ACK resource changes. */
 const RESOURCE_CHECKS: readonly Check<ResourceChange>[] = [
@@ -48,7 +44,7 @@ const NEEDS: ReviewNeeds = { namespace: "required", uses: { check: ACK_09, of: u
 
 export const RESOURCE_JUDGE: Judge = {
   kind: RESOURCE, checks: [...RESOURCE_CHECKS, LIMIT], bind: bindResource, stored: storedResource, review: NEEDS,
-  record: { roleObject: recordedResource },
+  record: { roleObject: recordedResource }, problems: resourceProblems, findings: resourceFindings,
 };
 
 /**

@@ -1,3 +1,4 @@
+import { annotatedKey, type AnnotatedStore } from "../core/annotated-objects.ts";
 import type { StoreKey } from "../core/store.ts";
 import { type ACKResource, resourceOf } from "../core/ack-resource.ts";
 import type { JsonObject } from "../formats/json.ts";
@@ -45,7 +46,7 @@ type ResourceName = Pick<ACKResource, "group" | "kind" | "namespace" | "name">;
  * The ACK resources of an inventory, indexed by namespace, group, label and account. Stores only the fields that affect
  * decisions.
  */
-export class ResourceStore {
+export class ResourceStore implements AnnotatedStore<ACKResource> {
   readonly #pool = new InternPool();
   readonly #byKey = new Map<string, ACKResource>();
   readonly #byNamespace = new SetIndex<ACKResource>();
@@ -62,7 +63,7 @@ export class ResourceStore {
     const { group, kind, namespace, name } = resource;
     if (name === null) return;
     this.remove({ group, kind, namespace, name });
-    this.#byKey.set(resourceKey(resource), resource);
+    this.#byKey.set(annotatedKey(resource), resource);
     this.#index("add", resource);
   }
 
@@ -95,7 +96,7 @@ export class ResourceStore {
   }
 
   remove({ group, kind, namespace, name }: ObjectID): void {
-    const key = keyOf(group, kind, namespace, name);
+    const key = annotatedKey({ group, kind, namespace, name });
     const resource = this.#byKey.get(key);
     if (resource === undefined) return;
     this.#byKey.delete(key);
@@ -104,10 +105,10 @@ export class ResourceStore {
 
   /** Returns the resource that has the given group, kind, namespace and name, or null if no such resource exists. */
   get(name: ResourceName): ACKResource | null {
-    return this.#byKey.get(resourceKey(name)) ?? null;
+    return this.#byKey.get(annotatedKey(name)) ?? null;
   }
 
-  /** Returns the resource that has the key of `resourceKey`, or null if no such resource exists. */
+  /** Returns the resource that has the key of `annotatedKey`, or null if no such resource exists. */
   withKey(key: string): ACKResource | null {
     return this.#byKey.get(key) ?? null;
   }
@@ -143,12 +144,3 @@ export class ResourceStore {
 export const RESOURCES: StoreKey<ResourceStore> = {
   name: "resources", isPartial: true, open: () => new ResourceStore(),
 };
-
-/** Returns a text that identifies a resource: its group, kind, namespace and name. */
-export function resourceKey({ group, kind, namespace, name }: ResourceName): string {
-  return keyOf(group, kind, namespace, name ?? "");
-}
-
-function keyOf(group: string, kind: string, namespace: string, name: string): string {
-  return `${group}/${kind}/${namespace}/${name}`;
-}

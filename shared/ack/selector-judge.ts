@@ -15,6 +15,7 @@ import { IRS_17, IRS_18 } from "./selector-conflicts.ts";
 import { IRS_00_OF_CRD, IRS_16, IRS_51 } from "./selector-crd.ts";
 import { IRS_13, IRS_52 } from "./selector-kinds.ts";
 import { IRS_19, IRS_20, IRS_30, IRS_31 } from "./selector-moves.ts";
+import { SELECTOR_PROBLEMS } from "./selector-problems.ts";
 import { IRS_10, IRS_10_OF_SOME, IRS_22 } from "./selector-reach.ts";
 import { IRS_53 } from "./selector-template.ts";
 import { completionPatch, type JudgedSelector } from "./selector.ts";
@@ -70,6 +71,7 @@ export const SELECTOR_JUDGE: Judge = {
     return [{ path: ["spec", "arn"], target: selectorTarget(effective) }];
   },
   review: { judgesObjectFirst: true, pending: pendingSelectors },
+  storeProblems: SELECTOR_PROBLEMS,
   stored: storedSelector,
 };
 

@@ -18,6 +18,7 @@ import { usesOfCluster } from "./cluster-identity-uses.ts";
 import { IDENTITIES } from "./identities.ts";
 import { spelling } from "./identity-judge.ts";
 import { CLUSTER, CLUSTER_PART } from "./kinds.ts";
+import { clusterProblems } from "./problems.ts";
 import { isOfTemplate, readReferrer, type Referrer } from "./referrer.ts";
 import { REFERRERS } from "./referrers.ts";
 import { CAPA_NEEDS } from "./requirements.ts";
@@ -46,6 +47,7 @@ export const CLUSTER_JUDGE: Judge = {
   ],
   review: NEEDS,
   stored: storedReferrer,
+  problems: clusterProblems,
   record: { roleObject: recordedReferrer, needs: IDENTITIES },
 };
 

@@ -16,6 +16,7 @@ import { CI_07, CI_07_OF_NEW, CI_30, CI_31 } from "./identity-use.ts";
 import { readIdentity } from "./identity.ts";
 import { IDENTITY, IDENTITY_LIKE } from "./kinds.ts";
 import { pendingIdentities } from "./pending-identities.ts";
+import { IDENTITY_PROBLEMS } from "./problems.ts";
 import { identityTarget } from "./role-targets.ts";
 
 /** The checks that run when a CAPA identity changes. */
@@ -38,6 +39,7 @@ export const IDENTITY_JUDGE: Judge = {
     return [{ path: ["spec", "roleARN"], durationPath: ["spec", "durationSeconds"], target }];
   },
   review: { pending: pendingIdentities },
+  storeProblems: IDENTITY_PROBLEMS,
   stored: storedIdentity,
 };
 

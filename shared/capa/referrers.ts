@@ -1,3 +1,4 @@
+import { annotatedKey, type AnnotatedStore } from "../core/annotated-objects.ts";
 import type { Runtime } from "../core/context.ts";
 import { accountText, type Identity, type IdentityReference, referenceKey } from "./identity.ts";
 import {
@@ -10,7 +11,7 @@ import { IDENTITIES, type IdentityStore } from "./identities.ts";
 import type { StoreKey } from "../core/store.ts";
 
 /** The objects of an inventory that refer to CAPA identities, indexed by namespace, identity, Cluster and account. */
-export class ReferrerStore {
+export class ReferrerStore implements AnnotatedStore<Referrer> {
   readonly #runtime: Runtime;
   readonly #identities: Pick<IdentityStore, "get">;
   readonly #byKey = new Map<string, Referrer>();
@@ -38,7 +39,7 @@ export class ReferrerStore {
     if (referrer === null || referrer.name === null) return;
     const { group, kind, namespace, name } = referrer;
     this.remove({ group, kind, namespace, name });
-    this.#byKey.set(referrerKey(referrer), referrer);
+    this.#byKey.set(annotatedKey(referrer), referrer);
     this.#index("add", referrer);
     this.#setAccount(referrer, this.#accountOf(referrer));
   }
@@ -53,7 +54,7 @@ export class ReferrerStore {
   }
 
   remove({ group, kind, namespace, name }: ObjectID): void {
-    const key = referrerKey({ group, kind, namespace, name });
+    const key = annotatedKey({ group, kind, namespace, name });
     const referrer = this.#byKey.get(key);
     if (referrer === undefined) return;
     this.#byKey.delete(key);
@@ -74,10 +75,10 @@ export class ReferrerStore {
 
   /** Returns the object that has the given group, kind, namespace and name, or null if it does not exist. */
   get(name: ReferrerName): Referrer | null {
-    return this.#byKey.get(referrerKey(name)) ?? null;
+    return this.#byKey.get(annotatedKey(name)) ?? null;
   }
 
-  /** Returns the object that has the key of `referrerKey`, or null if no such object exists. */
+  /** Returns the object that has the key of `annotatedKey`, or null if no such object exists. */
   withKey(key: string): Referrer | null {
     return this.#byKey.get(key) ?? null;
   }
@@ -138,8 +139,3 @@ function keyOf(...parts: readonly string[]): string {
 }
 
 type ReferrerName = Pick<Referrer, "group" | "kind" | "namespace" | "name">;
-
-/** Returns a text that identifies an object: its group, kind, namespace and name. */
-export function referrerKey({ group, kind, namespace, name }: ReferrerName): string {
-  return keyOf(group, kind, namespace, name ?? "");
-}

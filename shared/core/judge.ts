@@ -2,10 +2,11 @@ import type { JsonObject, PatchOperation } from "../formats/json.ts";
 import { apiVersionOf } from "../formats/object-meta.ts";
 import type { AdmissionRequest, SkipReason } from "./admission.ts";
 import type { BoundChecks } from "./bind.ts";
-import type { CheckEntry, CheckInput } from "./check.ts";
+import type { CheckEntry, CheckInput, Finding } from "./check.ts";
 import type { DecisionSettings } from "./context.ts";
 import type { Inventory, RoleObject } from "./inventory.ts";
 import type { Kind } from "./kind.ts";
+import type { Problem, ProblemScope, ResolvedObject, StoreProblems } from "./problem.ts";
 import type { ReviewNeeds } from "./review-needs.ts";
 import type { NamedRole } from "./role-target.ts";
 import type { StoreKey } from "./store.ts";
@@ -52,6 +53,12 @@ export interface Judge {
     /** The store without which the role is unknown. Default: the inventory knows each role. */
     readonly needs?: StoreKey;
   };
+  /** Yields the problems of a stored object that its controller does not report. Default: none. */
+  readonly problems?: (object: ResolvedObject, scope: ProblemScope) => Iterable<Problem>;
+  /** Returns the findings of `audit` in an object of which only the inventory is known. Default: none. */
+  readonly findings?: (object: ResolvedObject, scope: ProblemScope) => readonly Finding[];
+  /** The problems of the stored objects of the kind. Default: none. */
+  readonly storeProblems?: StoreProblems;
   /**
    * Returns an object with the fields of the inventory that the checks of a deletion read; null if the inventory lacks
    * the object. A deletion can then be checked although the object is too large to be parsed. Default: no check applies

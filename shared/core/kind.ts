@@ -3,6 +3,7 @@ import { SELECTOR_GROUP } from "./ack-groups.ts";
 import type { KindName } from "./capa-kinds.ts";
 import type { RoleSource } from "./inventory.ts";
 import type { ReviewedRequest, WarnContext, WarnRule } from "./exemptions.ts";
+import type { AnnotatedStore } from "./annotated-objects.ts";
 import type { StoreKey } from "./store.ts";
 import type { JsonObject } from "../formats/json.ts";
 
@@ -119,6 +120,8 @@ export interface Kind {
   readonly limit?: LimitOfKind;
   /** The store of the objects. Missing if no inventory stores them. */
   readonly store?: StoreKey;
+  /** The store of the objects, if the webhook records their roles in annotations. */
+  readonly annotated?: StoreKey<AnnotatedStore>;
   /** How a source watches the kind. Missing if no source does. */
   readonly watch?: Watch;
   /** Whether every decision about a role depends on the kind. An unknown definition hides all objects of its kind. */

@@ -1,5 +1,7 @@
 import { SELECTORS } from "../../shared/ack/selectors.ts";
-import { identitySubject, resourceSubject, selectorSubject } from "../../shared/diagnosis/problem.ts";
+import { selectorSubject } from "../../shared/ack/selectors.ts";
+import { identitySubject } from "../../shared/capa/identity.ts";
+import { annotatedSubject } from "../../shared/core/problem.ts";
 import type { ClusterPorts } from "../../shared/api/api.ts";
 import { listPages } from "../../shared/api/list-watch.ts";
 import { resourceOf } from "../../shared/core/ack-resource.ts";
@@ -32,7 +34,7 @@ function affectedResources(selector: string, ports: AffectedPorts): AsyncIterabl
     subjectOf(object) {
       const resource = resourceOf(object);
       const { outcome, selectors } = selectionFor(inventory, resource);
-      return outcome === "selected" && selectors[0]?.name === selector ? resourceSubject(resource) : null;
+      return outcome === "selected" && selectors[0]?.name === selector ? annotatedSubject(resource) : null;
     },
   });
 }
@@ -57,7 +59,7 @@ function subjectIfAffected(object: JsonObject, identity: Identity, inventory: In
   if (referrer === null || reference === null) return null;
   const { identities, denial } = identityChain(inventory, reference, referrer.namespace);
   const key = identityKey(identity);
-  return denial === null && identities.some((one) => identityKey(one) === key) ? resourceSubject(referrer) : null;
+  return denial === null && identities.some((one) => identityKey(one) === key) ? annotatedSubject(referrer) : null;
 }
 
 /** The maximum number of objects that are reported for one role. */

@@ -1,7 +1,9 @@
 import type { Problem } from "../../shared/core/problem.ts";
-import { SECRETS } from "../../shared/capa/secrets.ts";
 import { SELECTORS } from "../../shared/ack/selectors.ts";
-import { clusterProblems, resourceProblems, staleProblem } from "../../shared/diagnosis/problems.ts";
+import {
+  objectProblems, problemsRevision, staleProblem, storeProblems,
+} from "../../shared/diagnosis/problems.ts";
+import { annotatedKey } from "../../shared/core/annotated-objects.ts";
 import { repeat, type SteadyClock } from "../../shared/core/clock.ts";
 import type { ClusterPorts } from "../../shared/api/api.ts";
 import { LeaderElection } from "../../shared/api/leader-election.ts";
@@ -9,9 +11,7 @@ import type { ObjectName } from "../../shared/api/watched-kind.ts";
 import type { DecisionSettings } from "../../shared/core/context.ts";
 import { LIMITS } from "../../shared/core/limits.ts";
 import type { Paced } from "../../shared/formats/paced.ts";
-import {
-  annotatedKey, type ResourceScope, type ResourceState, scanResources,
-} from "../../shared/diagnosis/stale-resources.ts";
+import { type ResourceScope, type ResourceState, scanResources } from "../../shared/diagnosis/stale-resources.ts";
 import { EventRecorder } from "../../shared/server/events.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { isCurrent } from "../../shared/server/readiness.ts";
@@ -97,8 +97,6 @@ interface ReconcilerOptions extends ClusterPorts {
   readonly metrics: WebhookMetrics;
   readonly source: InventorySource;
   readonly settings: DecisionSettings;
-  /** The groups of --extra-groups. */
-  readonly extraGroups: readonly string[];
   /** The Lease in the namespace of the installation. */
   readonly lease: ObjectName;
   /** The unique name of this replica. */
@@ -121,7 +119,7 @@ export class Reconciler {
   readonly #queue = new RetryQueue(LIMITS.queuedRefreshes.value);
   /** Scans the annotations of all resources. */
   readonly #scanner: Scanner;
-  /** Scans the problems of selectors, identities and CustomResourceDefinitions. */
+  /** Scans the problems of stored objects that choose roles, such as selectors. */
   readonly #problems: Scanner;
   readonly #refresher: Refresher;
   readonly #events: EventRecorder;
@@ -152,9 +150,8 @@ export class Reconciler {
       onLeading: () => log.info({ lease: `${lease.namespace}/${lease.name}` }, "this replica updates annotations"),
     });
     const selectors = inventory.of(SELECTORS);
-    const secrets = inventory.of(SECRETS);
     this.#scanner = new Scanner({ ...options, revision: () => selectors.revision });
-    this.#problems = new Scanner({ ...options, revision: () => selectors.revision + secrets.revision });
+    this.#problems = new Scanner({ ...options, revision: () => problemsRevision(scope) });
     this.#scope = scope;
     this.#refresher = new Refresher({
       ...ports, scope, queue: this.#queue,
@@ -187,11 +184,11 @@ export class Reconciler {
   }
 
   async #run(): Promise<void> {
-    const { clock, extraGroups } = this.#options;
+    const { clock } = this.#options;
     await repeat(clock, this.#stopping.signal, async () => {
       this.#observeLeadership();
       if (this.#mayWrite() && this.#problems.isDue) {
-        await this.#problems.scan(clusterProblems({ ...this.#scope, extraGroups }, (problem) => this.#report(problem)));
+        await this.#problems.scan(storeProblems(this.#scope, (problem) => this.#report(problem)));
       }
       if (this.#mayWrite() && this.#scanner.isDue) await this.#scan();
       return TICK_MS;
@@ -223,7 +220,7 @@ export class Reconciler {
     let stale = 0;
     const isComplete = await this.#scanner.scan(scanResources(this.#scope, (state) => {
       if (this.#enqueue(state)) stale += 1;
-      for (const problem of resourceProblems(state, this.#scope)) this.#report(problem);
+      for (const problem of objectProblems(state, this.#scope)) this.#report(problem);
       return this.#mayWrite();
     }));
     if (!isComplete) return;

@@ -6,8 +6,9 @@ import { Backoff } from "../../shared/api/backoff.ts";
 import { errorMessage } from "../../shared/formats/errors.ts";
 import { stringAt } from "../../shared/formats/json.ts";
 import type { Inventory } from "../../shared/core/inventory.ts";
+import { annotatedKey, type AnnotatedObject } from "../../shared/core/annotated-objects.ts";
 import {
-  annotatedKey, type AnnotatedObject, annotatedWithKey, type ResourceScope, resourceState, type ResourceState,
+  annotatedWithKey, type ResourceScope, resourceState, type ResourceState,
 } from "../../shared/diagnosis/stale-resources.ts";
 import { BoundedMap } from "../../shared/server/bounded-map.ts";
 import type { Logger } from "../../shared/server/logger.ts";

@@ -6,7 +6,7 @@ import { resourceOf } from "../../../shared/core/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain } from "../../../shared/formats/paced.ts";
 import {
-  clusterProblems, resourceFindings, resourceProblems, staleProblem,
+  objectFindings, objectProblems, staleProblem, storeProblems,
 } from "../../../shared/diagnosis/problems.ts";
 import { resolve } from "../../../shared/core/resolve.ts";
 import { type ResourceScope, scanResources } from "../../../shared/diagnosis/stale-resources.ts";
@@ -33,7 +33,7 @@ function ofResources(objects: readonly JsonObject[], settings: Partial<ResourceS
     inventory: inventoryOf(objects), settings: { ...SETTINGS_BY_DEFAULT, ...settings },
   };
   const problems: Problem[] = [];
-  drain(scanResources(scope, (state) => problems.push(...resourceProblems(state, scope)) >= 0));
+  drain(scanResources(scope, (state) => problems.push(...objectProblems(state, scope)) >= 0));
   return problems;
 }
 
@@ -41,8 +41,9 @@ function ofCluster(
   inventory: Inventory, extraGroups: readonly string[] = [], settings: Partial<ResourceScope["settings"]> = {},
 ): Problem[] {
   const problems: Problem[] = [];
-  const scope = { inventory, extraGroups, settings: { ...SETTINGS_BY_DEFAULT, ...settings } };
-  drain(clusterProblems(scope, (problem) => problems.push(problem)));
+  const injection = { ...SETTINGS_BY_DEFAULT.injection, extraGroups };
+  const scope = { inventory, settings: { ...SETTINGS_BY_DEFAULT, injection, ...settings } };
+  drain(storeProblems(scope, (problem) => problems.push(problem)));
   return problems;
 }
 
@@ -83,7 +84,7 @@ test("finds the faults of a stored resource with the severities of `audit`", (t)
   const found = (of: ResourceScope): unknown => {
     const resource = resourceOf(BUCKET);
     const resolution = resolve(of.inventory, resource, of.settings);
-    return resourceFindings({ resource, resolution }, of).map(({ code, severity }) => `${code} ${severity}`);
+    return objectFindings({ resource, resolution }, of).map(({ code, severity }) => `${code} ${severity}`);
   };
   t.same(found({ ...scope("off"), settings: SETTINGS_BY_DEFAULT }), ["ACK-03 deny"]);
   t.same(found(scope("warn")), ["ACK-03 warn"]);

@@ -1,11 +1,12 @@
 import { IDENTITIES } from "../../../shared/capa/identities.ts";
 import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { test } from "tap";
-import { resourceKey, RESOURCES } from "../../../shared/ack/resources.ts";
+import { RESOURCES } from "../../../shared/ack/resources.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain } from "../../../shared/formats/paced.ts";
+import { annotatedKey } from "../../../shared/core/annotated-objects.ts";
 import {
-  annotatedKey, annotatedWithKey, type ResourceScope, type ResourceState, scanResources,
+  annotatedWithKey, type ResourceScope, type ResourceState, scanResources,
 } from "../../../shared/diagnosis/stale-resources.ts";
 import { clusterObject, CONTROL_PLANE, controllerIdentity, INFRASTRUCTURE, roleIdentity } from "../capa-objects.ts";
 import {
@@ -63,7 +64,7 @@ test("pauses regularly, visits each of 5,000 resources once, and stops when the 
   const scope = scopeOf([namespaceObject("team-a"), SELECTOR, ...resources]);
   const keys = new Set<string>();
   let pauses = 0;
-  for (const _ of scanResources(scope, ({ resource }) => keys.add(resourceKey(resource)).size > 0)) pauses += 1;
+  for (const _ of scanResources(scope, ({ resource }) => keys.add(annotatedKey(resource)).size > 0)) pauses += 1;
   t.same([keys.size, pauses], [5_000, 1_000]);
   let visited = 0;
   t.equal(drain(scanResources(scope, () => ++visited < 7)), false);
@@ -75,7 +76,7 @@ test("the key of a resource finds the resource in the inventory", (t) => {
   const { inventory } = scopeOf([bucketObject({ name: "b", uid: "u1", resourceVersion: "7" })]);
   const [resource] = inventory.of(RESOURCES).all();
   t.match(resource, { uid: "u1", resourceVersion: "7" });
-  if (resource !== undefined) t.equal(inventory.of(RESOURCES).withKey(resourceKey(resource)), resource);
+  if (resource !== undefined) t.equal(inventory.of(RESOURCES).withKey(annotatedKey(resource)), resource);
   t.equal(inventory.of(RESOURCES).withKey("s3.services.k8s.aws/Bucket/team-a/other"), null);
   const before = inventory.of(SELECTORS).revision;
   inventory.apply([put(SELECTOR)]);

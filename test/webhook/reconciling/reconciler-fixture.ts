@@ -114,7 +114,7 @@ export function startReplica(
   };
   const reconciler = new Reconciler({
     api: recording, source, identity, random: () => 0, settings,
-    extraGroups: [], controllerIdentityNamespaces, clock,
+    controllerIdentityNamespaces, clock,
     log: createLogger({ name: "webhook", destination: { write: (line) => void lines.push(line) } }),
     metrics: createWebhookMetrics(registry), lease: { namespace: "ack-role-resolver", name: "webhook" },
     turns: new TurnQueue(),

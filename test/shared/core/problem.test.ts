@@ -1,6 +1,7 @@
 import { test } from "tap";
 import { readReferrer } from "../../../shared/capa/referrer.ts";
-import { identitySubject, resourceSubject } from "../../../shared/diagnosis/problem.ts";
+import { identitySubject } from "../../../shared/capa/identity.ts";
+import { annotatedSubject } from "../../../shared/core/problem.ts";
 import { clusterObject, INFRASTRUCTURE } from "../capa-objects.ts";
 import { inventoryWith, kindObject } from "../objects.ts";
 
@@ -21,7 +22,7 @@ test("an Event names a cluster in its own version", (t) => {
   const referrer = readReferrer(clusterObject("c", null));
   if (referrer === null) throw new Error("not a cluster");
   const subject = { apiVersion: `${INFRASTRUCTURE}/v1beta2`, kind: "AWSCluster", namespace: "ns1" };
-  t.same(resourceSubject({ ...referrer, uid: "uid-c" }), { ...subject, name: "c", uid: "uid-c" });
-  t.same(resourceSubject({ ...referrer, name: null }), { ...subject, name: "", uid: null });
+  t.same(annotatedSubject({ ...referrer, uid: "uid-c" }), { ...subject, name: "c", uid: "uid-c" });
+  t.same(annotatedSubject({ ...referrer, name: null }), { ...subject, name: "", uid: null });
   t.end();
 });
