@@ -1,7 +1,7 @@
+import { describeIdentity } from "../shared/core/capa-kinds.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { Closures } from "../shared/core/closures.ts";
 import { MAX_CHAINED_SECONDS } from "../shared/core/session.ts";
-import { describeIdentity } from "../shared/capa/identity-denials.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { BaseState } from "./base/identity.ts";
 import type { RefreshState } from "./credentials/cache.ts";

@@ -2,13 +2,12 @@ import { runChecks } from "../../shared/judges.ts";
 import { SELECTORS } from "../../shared/ack/selectors.ts";
 import { type Finding, findingLine } from "../../shared/core/check.ts";
 import { warnOfPlaceholders } from "../../shared/core/unrendered.ts";
-import { isIdentity } from "../../shared/core/capa-kinds.ts";
+import { describeIdentity, isIdentity } from "../../shared/core/capa-kinds.ts";
 import type { DecisionSettings, Origin } from "../../shared/core/context.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { compareText, printable } from "../../shared/formats/text.ts";
 import type { Inventory } from "../../shared/core/inventory.ts";
 import type { JudgedSelector } from "../../shared/ack/selector.ts";
-import { describeIdentity } from "../../shared/capa/identity-denials.ts";
 import type { State } from "./state.ts";
 
 /** A CAPA identity that the webhook would deny. */

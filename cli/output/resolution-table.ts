@@ -1,5 +1,5 @@
+import { ACCOUNT_OF_CAPA, type IdentityReference } from "../../shared/core/capa-kinds.ts";
 import type { Resolution } from "../../shared/core/resolution.ts";
-import { ACCOUNT_OF_CAPA, type IdentityReference } from "../../shared/capa/identity.ts";
 import { parseRoleARN } from "../../shared/formats/arn.ts";
 import { printable } from "../../shared/formats/text.ts";
 import type { SelectorExplanation } from "../../shared/diagnosis/explain.ts";

@@ -1,9 +1,10 @@
+import { ACCOUNT_OF_CAPA } from "../core/capa-kinds.ts";
 import { controllerAccountOf } from "../core/resolution.ts";
 import { IDENTITY_ACCOUNTS_STORE } from "./identity-accounts.ts";
 import { IDENTITIES } from "./identities.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import type { Inventory } from "../core/inventory.ts";
-import { ACCOUNT_OF_CAPA, accountOfSecret, accountText } from "./identity.ts";
+import { accountOfSecret, accountText } from "./identity.ts";
 import { referenceOf, type Referrer } from "./referrer.ts";
 
 /** Returns the `accountText` of an object that refers to an identity; null if its account is unknown. */

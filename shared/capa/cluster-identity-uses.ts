@@ -3,9 +3,8 @@ import { isClusterAPIController } from "../core/exemptions.ts";
 import {
   CLUSTER_LABEL, type ClusterPart, isClusterPart, OWNERS_PATH, readClusterPart,
 } from "../core/cluster-parts.ts";
-import { describeIdentity } from "./identity-denials.ts";
-import { type IdentityReference, referenceKey } from "./identity.ts";
-import { identityKindOf } from "../core/capa-kinds.ts";
+import { referenceKey } from "./identity.ts";
+import { describeIdentity, identityKindOf, type IdentityReference } from "../core/capa-kinds.ts";
 import { credentialsOf, readReferrer, type Referrer, referrerPath } from "./referrer.ts";
 import type { Inventory } from "../core/inventory.ts";
 import type { FieldPath, JsonObject } from "../formats/json.ts";

@@ -2,11 +2,13 @@ import { ownRolePermission } from "../core/own-role-permission.ts";
 import type { ChainLink } from "../core/resolution.ts";
 import { IDENTITIES } from "./identities.ts";
 import { REFERRERS } from "./referrers.ts";
-import { ACCOUNT_OF_CAPA, type IdentityReference, isUnknownAccount, referenceKey } from "./identity.ts";
+import { isUnknownAccount, referenceKey } from "./identity.ts";
 import { clusterAccount, indexedAccounts } from "./cluster-account.ts";
 import { referrerName } from "./identity-chain.ts";
-import { describeIdentity } from "./identity-denials.ts";
-import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf } from "../core/capa-kinds.ts";
+import {
+  ACCOUNT_OF_CAPA, CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, describeIdentity, identityKindOf,
+  type IdentityReference,
+} from "../core/capa-kinds.ts";
 import { clusterOf, credentialsOf, type Referrer, referrerPath, taggedClusterName } from "./referrer.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { compareText, countOf, listOf, printable, quote, sortedListOf } from "../formats/text.ts";

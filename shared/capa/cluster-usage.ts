@@ -1,9 +1,9 @@
-import { SERVICE_ACCOUNT_IDENTITY } from "../core/capa-kinds.ts";
+import { type IdentityReference, SERVICE_ACCOUNT_IDENTITY } from "../core/capa-kinds.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import { compareText } from "../formats/text.ts";
 import type { Inventory } from "../core/inventory.ts";
-import { type IdentityReference, referenceKey } from "./identity.ts";
+import { referenceKey } from "./identity.ts";
 import { clusterOf, credentialsOf, isOfTemplate, type Referrer } from "./referrer.ts";
 import { clusterAccount } from "./cluster-account.ts";
 

@@ -1,11 +1,9 @@
 import { IDENTITIES } from "./identities.ts";
 import { identityChain, referringNamespace } from "./identity-chain.ts";
-import { describeIdentity } from "./identity-denials.ts";
-import type {
-  Identity, IdentityReference, RoleIdentity, ServiceAccountIdentity, StaticIdentity,
-} from "./identity.ts";
+import type { Identity, RoleIdentity, ServiceAccountIdentity, StaticIdentity } from "./identity.ts";
 import {
-  INFRASTRUCTURE_GROUP, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY, STATIC_IDENTITY,
+  describeIdentity, type IdentityReference, INFRASTRUCTURE_GROUP, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
+  STATIC_IDENTITY,
 } from "../core/capa-kinds.ts";
 import { chainedDurationDenial, roleSessionDenial, serviceAccountDenial } from "./role-session.ts";
 import type { Inventory } from "../core/inventory.ts";

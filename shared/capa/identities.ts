@@ -1,6 +1,6 @@
 import type { Runtime } from "../core/context.ts";
-import { type Identity, identityKey, type IdentityReference, readIdentity, referenceKey } from "./identity.ts";
-import { ROLE_IDENTITY, STATIC_IDENTITY } from "../core/capa-kinds.ts";
+import { type Identity, identityKey, readIdentity, referenceKey } from "./identity.ts";
+import { type IdentityReference, ROLE_IDENTITY, STATIC_IDENTITY } from "../core/capa-kinds.ts";
 import type { JsonObject } from "../formats/json.ts";
 import type { ObjectID } from "../formats/object-meta.ts";
 import { SetIndex } from "../core/set-index.ts";

@@ -8,12 +8,10 @@ import { allowsNamespace, type ReferringNamespace } from "./allowed-namespaces.t
 import {
   type ChainDenial, cycleDenial, depthDenial, kindDenial, namespaceDenial, secretDenial, singletonDenial, unknownDenial,
 } from "./identity-denials.ts";
+import { type Identity, identityKey, referenceKey, type RoleIdentity } from "./identity.ts";
 import {
-  type Identity, identityKey, type IdentityReference, referenceKey, type RoleIdentity,
-} from "./identity.ts";
-import {
-  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
-  STATIC_IDENTITY,
+  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, type IdentityReference, ROLE_IDENTITY,
+  SERVICE_ACCOUNT_IDENTITY, STATIC_IDENTITY,
 } from "../core/capa-kinds.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import type { Referrer } from "./referrer.ts";

@@ -1,9 +1,10 @@
 import type { ErrorCode } from "../formats/errors.ts";
 import { subdomainFaults } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
-import type { Identity, IdentityReference, StaticIdentity } from "./identity.ts";
+import type { Identity, StaticIdentity } from "./identity.ts";
 import {
-  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, IDENTITY_KINDS, identityKindOf, SERVICE_ACCOUNT_IDENTITY,
+  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, describeIdentity, IDENTITY_KINDS, type IdentityReference,
+  SERVICE_ACCOUNT_IDENTITY,
 } from "../core/capa-kinds.ts";
 
 /** The reason why an identity of a chain may not be used. */
@@ -13,11 +14,6 @@ export interface ChainDenial {
   readonly reason: string;
   /** Sentences that name the identity and state the fix. */
   readonly message: string;
-}
-
-/** Returns `KIND "NAME"`. The kind of a reference can be any text, because users write the reference. */
-export function describeIdentity({ kind, name }: IdentityReference): string {
-  return `${identityKindOf(kind) ?? quote(kind)} ${quote(name)}`;
 }
 
 /** Denies a reference to a kind that is not an identity, or that cannot be a source. */

@@ -1,6 +1,7 @@
 import { IDENTITIES } from "./identities.ts";
 import {
-  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
+  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, describeIdentity, identityKindOf, type IdentityReference,
+  ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
 } from "../core/capa-kinds.ts";
 import type { LabelSelector } from "../formats/label-selector.ts";
 import { NAME_LABEL, namespaceNameFaults } from "../formats/names.ts";
@@ -10,9 +11,8 @@ import type { Inventory } from "../core/inventory.ts";
 import {
   type AllowedNamespaces, allowsNamespace, readsOnlyNames, requirementsOf,
 } from "./allowed-namespaces.ts";
-import type { Identity, IdentityReference, RoleIdentity } from "./identity.ts";
+import type { Identity, RoleIdentity } from "./identity.ts";
 import { identityChain, referringNamespace } from "./identity-chain.ts";
-import { describeIdentity } from "./identity-denials.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
 import type { IdentityChange } from "./identity-change.ts";
 import { SCAN_LIMIT } from "../core/fault-texts.ts";

@@ -1,9 +1,8 @@
 import { IDENTITIES } from "./identities.ts";
 import { allowedKey } from "./allowed-namespaces.ts";
 import { identityChain, referrerName, visitDirectUsers, visitUsers } from "./identity-chain.ts";
-import { describeIdentity } from "./identity-denials.ts";
 import { accountOfIdentity, type Identity } from "./identity.ts";
-import { CONTROLLER_IDENTITY, ROLE_IDENTITY, STATIC_IDENTITY } from "../core/capa-kinds.ts";
+import { CONTROLLER_IDENTITY, describeIdentity, ROLE_IDENTITY, STATIC_IDENTITY } from "../core/capa-kinds.ts";
 import { referenceOf, type Referrer } from "./referrer.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { countOf, listOf, printable } from "../formats/text.ts";

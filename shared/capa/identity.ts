@@ -1,6 +1,6 @@
 import {
-  CAPA_VERSION, CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, INFRASTRUCTURE_GROUP, ROLE_IDENTITY,
-  SERVICE_ACCOUNT_IDENTITY, STATIC_IDENTITY, STS_AUDIENCE,
+  ACCOUNT_OF_CAPA, CAPA_VERSION, CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, type IdentityReference,
+  INFRASTRUCTURE_GROUP, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY, STATIC_IDENTITY, STS_AUDIENCE,
 } from "../core/capa-kinds.ts";
 import type { Runtime } from "../core/context.ts";
 import type { KindStore } from "../core/kind-store.ts";
@@ -13,12 +13,6 @@ import { apiVersionOf, type EventSubject, namespaceOrDefault, objectReference } 
 import { compareText, quote } from "../formats/text.ts";
 import { type AllowedNamespaces, readAllowedNamespaces } from "./allowed-namespaces.ts";
 import type { SessionTag } from "../core/session.ts";
-
-/** A reference to an identity, not validated. A part that is missing or not a string is "". */
-export interface IdentityReference {
-  readonly kind: string;
-  readonly name: string;
-}
 
 /**
  * Returns a key of the identity to which a reference in `namespace` refers. Only an AWSServiceAccountIdentity belongs
@@ -218,8 +212,6 @@ function readTags(value: unknown): SessionTag[] {
   return tags.toSorted((a, b) => compareText(a.key, b.key));
 }
 
-/** The text for the unknown account of CAPA. */
-export const ACCOUNT_OF_CAPA = "the account of CAPA";
 const ACCOUNT_OF_SECRET = "the account of Secret ";
 
 /** The accounts that identities do not contain. */

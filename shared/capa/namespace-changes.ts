@@ -1,3 +1,4 @@
+import { describeIdentity } from "../core/capa-kinds.ts";
 import { ofChange } from "../core/binding.ts";
 import type { Check, Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
 import { SCAN_LIMIT } from "../core/fault-texts.ts";
@@ -10,7 +11,6 @@ import { isSameLabels, type Labels } from "../formats/label-selector.ts";
 import { paced, type Paced } from "../formats/paced.ts";
 import { compareText, countOf, listOf, printable, sortedListOf } from "../formats/text.ts";
 import { identityChain, referrerName } from "./identity-chain.ts";
-import { describeIdentity } from "./identity-denials.ts";
 import { isOfTemplate, referenceOf, type Referrer } from "./referrer.ts";
 import { REFERRERS } from "./referrers.ts";
 import { CAPA_NEEDS } from "./requirements.ts";

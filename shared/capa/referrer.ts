@@ -2,9 +2,9 @@ import type { Runtime } from "../core/context.ts";
 import { field, type FieldPath, type JsonObject, stringAt } from "../formats/json.ts";
 import type { RoleObject } from "../core/inventory.ts";
 import { namespaceOrDefault, objectMeta } from "../formats/object-meta.ts";
-import { type IdentityReference, readReference } from "./identity.ts";
+import { readReference } from "./identity.ts";
 import {
-  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, type ReferrerKind, referrerKindOf,
+  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, type IdentityReference, type ReferrerKind, referrerKindOf,
 } from "../core/capa-kinds.ts";
 import { CLUSTER_LABEL, clusterOwner } from "../core/cluster-parts.ts";
 

@@ -1,6 +1,7 @@
+import type { IdentityReference } from "../core/capa-kinds.ts";
 import { annotatedKey, type AnnotatedStore } from "../core/annotated-objects.ts";
 import type { Runtime } from "../core/context.ts";
-import { accountText, type Identity, type IdentityReference, referenceKey } from "./identity.ts";
+import { accountText, type Identity, referenceKey } from "./identity.ts";
 import {
   clusterOf, credentialsOf, readReferrer, referenceOf, type Referrer, taggedClusterName,
 } from "./referrer.ts";

@@ -5,9 +5,10 @@ import type { Inventory, RoleSource } from "../core/inventory.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { type ChainLink, regionFrom, type Resolution } from "../core/resolution.ts";
 import { type IdentityChain, identityChain } from "./identity-chain.ts";
-import { describeIdentity, unsupportedDenial } from "./identity-denials.ts";
-import type { IdentityReference } from "./identity.ts";
-import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, SERVICE_ACCOUNT_IDENTITY } from "../core/capa-kinds.ts";
+import { unsupportedDenial } from "./identity-denials.ts";
+import {
+  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, describeIdentity, type IdentityReference, SERVICE_ACCOUNT_IDENTITY,
+} from "../core/capa-kinds.ts";
 import { referenceOf, type Referrer, refersToIdentity } from "./referrer.ts";
 
 /** The identities of Cluster API, which give clusters their roles. */

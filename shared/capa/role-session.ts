@@ -1,3 +1,4 @@
+import { describeIdentity } from "../core/capa-kinds.ts";
 import { parseRoleARN } from "../formats/arn.ts";
 import { isJsonObject, parseJSON } from "../formats/json.ts";
 import { countOf, quote } from "../formats/text.ts";
@@ -6,7 +7,6 @@ import {
   POLICY_PATTERN, RESERVED_PREFIX, SESSION_NAME_LIMITS, TAG_KEY_LIMITS, TAG_VALUE_LIMITS,
 } from "../core/session.ts";
 import { textFaults } from "../core/session-annotations.ts";
-import { describeIdentity } from "./identity-denials.ts";
 import type { RoleFields, RoleIdentity, ServiceAccountIdentity } from "./identity.ts";
 import { subdomainFaults } from "../formats/names.ts";
 

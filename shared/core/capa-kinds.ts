@@ -1,6 +1,7 @@
 import type { JsonObject } from "../formats/json.ts";
 import { isMisspelled } from "../formats/nearest.ts";
 import { objectReference } from "../formats/object-meta.ts";
+import { quote } from "../formats/text.ts";
 
 // The kinds of Cluster API Provider AWS (CAPA). Source: kubernetes-sigs/cluster-api-provider-aws v2.10, api/, exp/api/
 // and controlplane/.
@@ -125,4 +126,18 @@ export function referrerKindOf({ group, kind }: KindName): ReferrerKind | null {
 /** Returns whether decisions read the objects of a CAPA kind: identities, and objects that refer to identities. */
 export function isCAPAKind(kind: KindName): boolean {
   return isIdentityKind(kind) || referrerKindOf(kind) !== null;
+}
+
+/** The text for the unknown account of CAPA. */
+export const ACCOUNT_OF_CAPA = "the account of CAPA";
+
+/** A reference to an identity, not validated. A part that is missing or not a string is "". */
+export interface IdentityReference {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** Returns `KIND "NAME"`. The kind of a reference can be any text, because users write the reference. */
+export function describeIdentity({ kind, name }: IdentityReference): string {
+  return `${identityKindOf(kind) ?? quote(kind)} ${quote(name)}`;
 }

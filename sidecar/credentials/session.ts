@@ -1,7 +1,7 @@
+import type { IdentityReference } from "../../shared/core/capa-kinds.ts";
 import { hash } from "node:crypto";
 import type { SteadyClock } from "../../shared/core/clock.ts";
 import { compareText } from "../../shared/formats/text.ts";
-import type { IdentityReference } from "../../shared/capa/identity.ts";
 import type { SessionRequest } from "../../shared/core/session.ts";
 
 /** The caller of STS: its identity, and the Region of the STS endpoint. */

@@ -1,6 +1,6 @@
+import { describeIdentity } from "../../shared/core/capa-kinds.ts";
 import { createHmac, randomBytes } from "node:crypto";
 import { ResolverError } from "../../shared/formats/errors.ts";
-import { describeIdentity } from "../../shared/capa/identity-denials.ts";
 import type { StaticIdentity } from "../../shared/capa/identity.ts";
 import {
   type AccessKey, readAccessKey, readSecretVersion, type SecretVersion,

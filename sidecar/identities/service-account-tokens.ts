@@ -1,5 +1,5 @@
+import { describeIdentity } from "../../shared/core/capa-kinds.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
-import { describeIdentity } from "../../shared/capa/identity-denials.ts";
 import type { ServiceAccountIdentity } from "../../shared/capa/identity.ts";
 import { isJsonObject, parseJSON, stringAt } from "../../shared/formats/json.ts";
 import { LIMITS } from "../../shared/core/limits.ts";

@@ -1,13 +1,12 @@
 import type { IdentityStore } from "../../shared/capa/identities.ts";
 import { isDeepStrictEqual } from "node:util";
-import { SERVICE_ACCOUNT_IDENTITY } from "../../shared/core/capa-kinds.ts";
+import { describeIdentity, SERVICE_ACCOUNT_IDENTITY } from "../../shared/core/capa-kinds.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import {
   type Identity, identityKey, type RoleIdentity, type ServiceAccountIdentity, type StaticIdentity,
 } from "../../shared/capa/identity.ts";
 import type { SessionRequest } from "../../shared/core/session.ts";
 import type { IdentityGrant } from "../../shared/capa/grant-by-identity.ts";
-import { describeIdentity } from "../../shared/capa/identity-denials.ts";
 import { chainedDurationDenial } from "../../shared/capa/role-session.ts";
 import { refusalText } from "../../shared/trust/refusal-text.ts";
 import type { RefusedAssumeRole } from "../../shared/trust/refused-call.ts";

@@ -1,8 +1,8 @@
+import { describeIdentity } from "../../shared/core/capa-kinds.ts";
 import type { SteadyClock } from "../../shared/core/clock.ts";
 import {
   type Identity, identityKey, type RoleIdentity, type ServiceAccountIdentity,
 } from "../../shared/capa/identity.ts";
-import { describeIdentity } from "../../shared/capa/identity-denials.ts";
 import { BoundedMap } from "../../shared/server/bounded-map.ts";
 import type { RefusedCall } from "../../shared/trust/refused-call.ts";
 import { RefusedCallError, type UpstreamSTSError } from "../sts-upstream/errors.ts";

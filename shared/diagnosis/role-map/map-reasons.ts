@@ -1,10 +1,10 @@
+import { describeIdentity } from "../../core/capa-kinds.ts";
 import type { Resolution } from "../../core/resolution.ts";
 import { EXTERNAL_ID_ANNOTATION } from "../../core/annotation-keys.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Finding } from "../../core/check.ts";
 import { accountOfARN } from "../../formats/arn.ts";
 import { formatFieldPath } from "../../formats/json.ts";
-import { describeIdentity } from "../../capa/identity-denials.ts";
 import { MapTable, shownOrNull, shownSentence, shownText } from "./map-table.ts";
 import type { MapFinding, MapRole, MapSelector, Reason, State } from "./role-map.ts";
 

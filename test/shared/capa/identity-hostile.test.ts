@@ -1,8 +1,8 @@
+import { describeIdentity } from "../../../shared/core/capa-kinds.ts";
 import { IDENTITIES } from "../../../shared/capa/identities.ts";
 import { test } from "tap";
 import { accountText, readIdentity } from "../../../shared/capa/identity.ts";
 import { identityChain, visitUsers } from "../../../shared/capa/identity-chain.ts";
-import { describeIdentity } from "../../../shared/capa/identity-denials.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain, type Paced } from "../../../shared/formats/paced.ts";
 import { capaLines, denials } from "../core/capa-lines.ts";
