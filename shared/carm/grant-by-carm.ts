@@ -2,6 +2,7 @@ import { CARM_MAPS } from "./map-store.ts";
 import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
 import type { Granter, Inventory } from "../core/inventory.ts";
 import { notRoleMessage } from "./carm-maps.ts";
+import type { RoleOwner } from "../core/role-target.ts";
 import { parseRoleARN } from "../formats/arn.ts";
 import { quote } from "../formats/text.ts";
 import { NO_EXTRAS } from "../core/session.ts";
@@ -34,8 +35,13 @@ function grantForGroup(
   return grantOf(lookup.roleARN, dataOf(inventory.of(CARM_MAPS), settings.ackSystemNamespace, lookup.map));
 }
 
+/** How texts name a CARM map. Each session of its roles has the default duration. */
+export const MAP_OWNER: RoleOwner = {
+  noun: "CARM map", roleField: "the CARM map", durationField: "the annotation duration-seconds", caller: "the sidecar",
+};
+
 function grantOf(roleARN: string, data: RoleEntry["data"]): Grant {
-  return { verdict: "role", roleARN, selectors: [], extras: NO_EXTRAS, grantedBy: data };
+  return { verdict: "role", roleARN, selectors: [], extras: NO_EXTRAS, owner: MAP_OWNER, grantedBy: data };
 }
 
 function unmatched({ namespace, unmatched: result }: Pick<NamespaceQuery, "namespace" | "unmatched">): Grant {

@@ -3,6 +3,7 @@ import { compareText, quote } from "../formats/text.ts";
 import type { EffectiveSelector } from "./effective-selector.ts";
 import { fillInGrant, TEMPLATE, usesTemplate } from "./session-annotations.ts";
 import { withDefaults } from "./session-defaults.ts";
+import type { RoleOwner } from "./role-target.ts";
 import { MAX_TAGS, type SessionExtras, TAG_VALUE_LIMITS } from "./session.ts";
 import { type Denial, deny, type GrantScope, type RoleGrant } from "./grant.ts";
 
@@ -20,6 +21,12 @@ export function isNamedByDefault(selector: EffectiveSelector, { sessionDefaults 
   return usesTemplate(withDefaults(selector.extras, sessionDefaults), "selector");
 }
 
+/** How texts name a selector. */
+export const SELECTOR_OWNER: RoleOwner = {
+  noun: "selector", roleField: "a new selector", durationField: "the annotation duration-seconds",
+  caller: "the sidecar",
+};
+
 /**
  * Returns the grant of a role with its session settings: those of the selector, then the defaults. Denies the role if a
  * tag contains a namespace that the request does not determine, because IAM policies can grant access by this tag.
@@ -36,7 +43,9 @@ export function grantWithSession(
   const fault = sessionFault(extras);
   if (fault !== null) return deny("ERR_SELECTOR_EXTRAS", `IAMRoleSelector ${name} ${fault}`, [name]);
   const ofNamespace = namespace !== null && usesTemplate(own, "namespace") ? { namespace } : {};
-  return { verdict: "role", roleARN, selectors: [name], extras, grantedBy: selector, ...ofNamespace };
+  return {
+    verdict: "role", roleARN, selectors: [name], extras, owner: SELECTOR_OWNER, grantedBy: selector, ...ofNamespace,
+  };
 }
 
 /** Returns why STS would reject the tags or they would be wrong, or null. The checks do not know these facts. */

@@ -5,6 +5,7 @@ import type { KindArgument } from "./ack-groups.ts";
 import type { Labels } from "../formats/label-selector.ts";
 import { firstNames, quote } from "../formats/text.ts";
 import { LIMITS } from "./limits.ts";
+import type { RoleOwner } from "./role-target.ts";
 import type { SessionExtras } from "./session.ts";
 
 /** The identity whose credentials the sidecar may issue, or a denial. */
@@ -20,6 +21,7 @@ export interface RoleGrant {
   /** The selectors that grant the role; [] if a CARM map grants the role. */
   readonly selectors: readonly string[];
   readonly extras: SessionExtras;
+  readonly owner: RoleOwner;
   /**
    * The selector or map that grants the role. If the selector or map changes, `grantedBy` is a different object, which
    * invalidates cached STS results.

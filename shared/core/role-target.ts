@@ -41,6 +41,18 @@ export interface IdentitySession {
   readonly hasManagedPolicies?: boolean;
 }
 
+/** How texts name what contains a role, such as an IAMRoleSelector. */
+export interface RoleOwner {
+  /** Such as `selector`. */
+  readonly noun: string;
+  /** Where another role is named. */
+  readonly roleField: string;
+  /** What sets the duration of the session. */
+  readonly durationField: string;
+  /** Who assumes the role, if the ARN of the caller is not known. */
+  readonly caller: string;
+}
+
 /** A role that an object names. */
 export interface NamedRole {
   /** The field that names it. */

@@ -4,7 +4,7 @@ import type { Denial, Grant, RoleGrant } from "../../shared/core/grant.ts";
 import { accountOfARN } from "../../shared/formats/arn.ts";
 import { identityKey } from "../../shared/capa/identity.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/core/session.ts";
-import { sentBy } from "../../shared/trust/refused-call.ts";
+import { sentBy } from "../../shared/refusals/refused-call.ts";
 import type { AuditClient, AuditLog } from "../audit-log.ts";
 import type { BaseIdentity, VerifiedBase } from "../base/identity.ts";
 import type { LiveClosures } from "../installed-profile.ts";
@@ -190,9 +190,9 @@ export class Issuer {
    * Throws if the account of the role is not allowed. The webhook rejects such selectors (IRS-04), but a selector can
    * be older than the webhook's setting.
    */
-  #checkAllowed({ roleARN, selectors }: RoleGrant): void {
+  #checkAllowed({ roleARN, selectors, owner }: RoleGrant): void {
     if (this.#settings.allowedAccounts.length === 0) return;
-    const source = selectors.length === 0 ? "a CARM map" : `IAMRoleSelector ${selectors.join(", ")}`;
+    const source = selectors.length === 0 ? `a ${owner.noun}` : `IAMRoleSelector ${selectors.join(", ")}`;
     this.#requireAllowed(accountOfARN(roleARN) ?? "", `The role of ${source}`, "ERR_SELECTOR_NOT_GRANTED");
   }
 
@@ -257,7 +257,7 @@ export class Issuer {
       if (error instanceof ResolverError && error.code === "ERR_BASE_UNAVAILABLE") base.invalidate(credentials);
       if (!(error instanceof UpstreamSTSError)) throw error;
       throw new RefusedCallError({
-        action: "AssumeRole", roleARN: grant.roleARN, owner: grant.selectors.length > 0 ? "selector" : "CARM map",
+        action: "AssumeRole", roleARN: grant.roleARN, owner: grant.owner,
         caller: credentials.arn, base: credentials.arn, hasPodTags: base.verified?.hasPodTags ?? false,
         hasIdentityTags: false, sent: sentBy(request),
       }, error);

@@ -1,6 +1,7 @@
 import type { RoleIdentity, ServiceAccountIdentity } from "../../shared/capa/identity.ts";
+import type { RoleOwner } from "../../shared/core/role-target.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/core/session.ts";
-import { type RefusedAssumeRole, type RefusedToken, sentBy } from "../../shared/trust/refused-call.ts";
+import { type RefusedAssumeRole, type RefusedToken, sentBy } from "../../shared/refusals/refused-call.ts";
 
 /** Returns the parameters of the session of an identity. By default, a session lasts one hour. */
 export function sessionRequest(
@@ -19,11 +20,17 @@ export function sessionRequest(
   };
 }
 
+/** How texts name an identity. */
+export const IDENTITY_OWNER: RoleOwner = {
+  noun: "identity", roleField: "spec.roleARN of the identity", durationField: "durationSeconds of the identity",
+  caller: "the source of the identity",
+};
+
 type Signer = Pick<RefusedAssumeRole, "caller" | "base" | "hasPodTags" | "hasIdentityTags">;
 
 /** Returns what explains why STS refused the role of an identity. */
 export function roleCall(request: SessionRequest, signer: Signer): RefusedAssumeRole {
-  return { ...signer, action: "AssumeRole", roleARN: request.roleARN, owner: "identity", sent: sentBy(request) };
+  return { ...signer, action: "AssumeRole", roleARN: request.roleARN, owner: IDENTITY_OWNER, sent: sentBy(request) };
 }
 
 /** Returns what explains why STS refused a token of an identity. */

@@ -8,8 +8,8 @@ import {
 import type { SessionRequest } from "../../shared/core/session.ts";
 import type { IdentityGrant } from "../../shared/capa/grant-by-identity.ts";
 import { chainedDurationDenial } from "../../shared/capa/role-session.ts";
-import { refusalText } from "../../shared/trust/refusal-text.ts";
-import type { RefusedAssumeRole } from "../../shared/trust/refused-call.ts";
+import { refusalText } from "../../shared/refusals/refusal-text.ts";
+import type { RefusedAssumeRole } from "../../shared/refusals/refused-call.ts";
 import type { BaseIdentity } from "../base/identity.ts";
 import type { CredentialCache } from "../credentials/cache.ts";
 import { type Credentials, type Load, sessionKey, type SigningCredentials } from "../credentials/session.ts";

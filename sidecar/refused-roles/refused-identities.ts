@@ -4,7 +4,7 @@ import {
   type Identity, identityKey, type RoleIdentity, type ServiceAccountIdentity,
 } from "../../shared/capa/identity.ts";
 import { BoundedMap } from "../../shared/server/bounded-map.ts";
-import type { RefusedCall } from "../../shared/trust/refused-call.ts";
+import type { RefusedCall } from "../../shared/refusals/refused-call.ts";
 import { RefusedCallError, type UpstreamSTSError } from "../sts-upstream/errors.ts";
 
 /** An identity whose role STS rejected. */

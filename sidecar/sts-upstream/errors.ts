@@ -2,9 +2,9 @@ import { STSServiceException } from "@aws-sdk/client-sts";
 import { type ErrorCode, ResolverError } from "../../shared/formats/errors.ts";
 import { stringAt } from "../../shared/formats/json.ts";
 import { printable, quote } from "../../shared/formats/text.ts";
-import { signerCause } from "../../shared/trust/refusal-causes.ts";
-import { refusalText } from "../../shared/trust/refusal-text.ts";
-import type { RefusedCall } from "../../shared/trust/refused-call.ts";
+import { signerCause } from "../../shared/refusals/refusal-causes.ts";
+import { refusalText } from "../../shared/refusals/refusal-text.ts";
+import type { RefusedCall } from "../../shared/refusals/refused-call.ts";
 
 /** ERR_STS_REFUSED: STS rejected the role or the request. `/sts` returns the error of STS to the client. */
 export class UpstreamSTSError extends ResolverError {

@@ -1,10 +1,11 @@
 // A cluster for each way in which the role of a resource can be broken, for `why`.
 import type { Test } from "tap";
 import { RESOLUTION } from "../../shared/core/annotation-keys.ts";
+import { SELECTOR_OWNER } from "../../shared/core/grant-session.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
-import { refusalText } from "../../shared/trust/refusal-text.ts";
-import type { RefusedAssumeRole } from "../../shared/trust/refused-call.ts";
+import { refusalText } from "../../shared/refusals/refusal-text.ts";
+import type { RefusedAssumeRole } from "../../shared/refusals/refused-call.ts";
 import { gatedDeployment } from "../fixtures/controllers.ts";
 import {
   DEFINITIONS, definition, type ErrorAnswer, FakeCluster, NAMESPACES_PATH, SELECTORS_PATH,
@@ -39,7 +40,7 @@ function controller(gates: string, carm: boolean): JsonObject {
 }
 
 const CALL: RefusedAssumeRole = {
-  action: "AssumeRole", roleARN: ROLE, owner: "selector", caller: "arn:aws:iam::777788889999:role/ack",
+  action: "AssumeRole", roleARN: ROLE, owner: SELECTOR_OWNER, caller: "arn:aws:iam::777788889999:role/ack",
   base: "arn:aws:iam::777788889999:role/ack", hasPodTags: true, hasIdentityTags: false,
   sent: {
     sessionName: "ack-role-resolver", durationSeconds: 900, sourceIdentity: null, hasExternalID: false,

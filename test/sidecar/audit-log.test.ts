@@ -1,3 +1,4 @@
+import { SELECTOR_OWNER } from "../../shared/core/grant-session.ts";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { test } from "tap";
 import { createLogger, LogOutput } from "../../shared/server/logger.ts";
@@ -167,7 +168,9 @@ const CREDENTIALS: Credentials = {
 
 function issue(role: string, client: string, accessKeyID = "ASIA1"): Issue {
   return {
-    grant: { verdict: "role", roleARN: role, selectors: ["team-a"], extras: NO_EXTRAS, grantedBy: {} },
+    grant: {
+      verdict: "role", roleARN: role, selectors: ["team-a"], extras: NO_EXTRAS, owner: SELECTOR_OWNER, grantedBy: {},
+    },
     credentials: { ...CREDENTIALS, accessKeyID }, sessionKey: role, client: { key: client, fields: () => ({ client }) },
   };
 }

@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { SELECTOR_OWNER } from "../../../shared/core/grant-session.ts";
 import { randomFrom } from "../../../bench/random.ts";
 import type { Grant } from "../../../shared/core/grant.ts";
 import { NO_EXTRAS } from "../../../shared/core/session.ts";
@@ -64,7 +65,7 @@ interface Providers {
 
 const GRANTS: readonly Grant[] = Array.from({ length: ROLES }, (_, i) => ({
   verdict: "role", roleARN: `arn:aws:iam::111111111111:role/team-${i}`, selectors: [`team-${i}`], extras: NO_EXTRAS,
-  grantedBy: {},
+  owner: SELECTOR_OWNER, grantedBy: {},
 }));
 
 /**

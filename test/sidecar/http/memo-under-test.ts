@@ -2,6 +2,7 @@ import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { stringAt } from "../../../shared/formats/json.ts";
 import { NO_EXTRAS } from "../../../shared/core/session.ts";
+import { SELECTOR_OWNER } from "../../../shared/core/grant-session.ts";
 import type { RoleGrant } from "../../../shared/core/grant.ts";
 import { createRegistry } from "../../../shared/server/metrics.ts";
 import { AuditLog } from "../../../sidecar/audit-log.ts";
@@ -30,7 +31,9 @@ export const OTHER_ROLE = "arn:aws:iam::222222222222:role/b";
 
 export function grantOf(change: Partial<RoleGrant> = {}): RoleGrant {
   const roleARN = "arn:aws:iam::111122223333:role/a";
-  return { verdict: "role", roleARN, selectors: ["team-a"], extras: NO_EXTRAS, grantedBy: {}, ...change };
+  return {
+    verdict: "role", roleARN, selectors: ["team-a"], extras: NO_EXTRAS, owner: SELECTOR_OWNER, grantedBy: {}, ...change,
+  };
 }
 
 interface Request {

@@ -7,6 +7,7 @@ import type { Grant, RoleGrant } from "../../../shared/core/grant.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { NO_EXTRAS } from "../../../shared/core/session.ts";
+import { SELECTOR_OWNER } from "../../../shared/core/grant-session.ts";
 import { AssumeRoleProbe } from "../../../sidecar/probe/assume-role-probe.ts";
 import { createSidecarMetrics } from "../../../sidecar/metrics.ts";
 import { probedSelectors } from "../../../sidecar/probe/probed-roles.ts";
@@ -88,7 +89,8 @@ class Subject {
     const found = this.inventory.of(SELECTORS).get(name);
     if (found === undefined || this.ungranted.has(name))
       return { verdict: "denied", code: "ERR_SELECTOR_UNKNOWN", message: "", selectors: [] };
-    return { verdict: "role", roleARN: found.roleARN, selectors: [name], extras: EXTRAS, grantedBy: found };
+    const { roleARN } = found;
+    return { verdict: "role", roleARN, selectors: [name], extras: EXTRAS, owner: SELECTOR_OWNER, grantedBy: found };
   }
 
   async #assume({ roleARN, selectors: [name = ""] }: RoleGrant): Promise<void> {

@@ -4,7 +4,7 @@ import { test } from "tap";
 import { ResolverError } from "../../../shared/formats/errors.ts";
 import type { IdentityGrant } from "../../../shared/capa/grant-by-identity.ts";
 import type { RoleIdentity } from "../../../shared/capa/identity.ts";
-import type { RefusedToken } from "../../../shared/trust/refused-call.ts";
+import type { RefusedToken } from "../../../shared/refusals/refused-call.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { compareText } from "../../../shared/formats/text.ts";
 import { isCurrentIdentity } from "../../../sidecar/identities/sessions.ts";

@@ -1,12 +1,15 @@
 import { test } from "tap";
-import type { RefusedAssumeRole, RefusedToken } from "../../../shared/trust/refused-call.ts";
-import { signerCause } from "../../../shared/trust/refusal-causes.ts";
-import { refusalText } from "../../../shared/trust/refusal-text.ts";
+import { MAP_OWNER } from "../../../shared/carm/grant-by-carm.ts";
+import { SELECTOR_OWNER } from "../../../shared/core/grant-session.ts";
+import type { RefusedAssumeRole, RefusedToken } from "../../../shared/refusals/refused-call.ts";
+import { signerCause } from "../../../shared/refusals/refusal-causes.ts";
+import { refusalText } from "../../../shared/refusals/refusal-text.ts";
+import { IDENTITY_OWNER } from "../../../sidecar/identities/session-calls.ts";
 
 const ROLE = "arn:aws:iam::444455556666:role/team-a";
 const CALLER = "arn:aws:sts::111122223333:assumed-role/ack/pod";
 const CALL: RefusedAssumeRole = {
-  action: "AssumeRole", roleARN: ROLE, owner: "identity", caller: CALLER, base: CALLER, hasPodTags: false,
+  action: "AssumeRole", roleARN: ROLE, owner: IDENTITY_OWNER, caller: CALLER, base: CALLER, hasPodTags: false,
   hasIdentityTags: false, sent: {
     sessionName: "s1", durationSeconds: 3600, sourceIdentity: null, hasExternalID: false, hasPolicy: false, tagKeys: [],
   },
@@ -48,13 +51,13 @@ test("names the principal that a trust policy needs: the role of a session, and 
     "arn:aws:sts::111122223333:federated-user/ack", "arn:aws:sts::111122223333:assumed-role", "unknown",
   ]) t.equal(principal(arn), arn);
   t.match(textFor({ caller: null }), /for the source of the identity: .* Allow sts:AssumeRole to the caller in the/);
-  t.match(textFor({ caller: null, owner: "selector" }), /for the sidecar: /);
+  t.match(textFor({ caller: null, owner: SELECTOR_OWNER }), /for the sidecar: /);
   t.end();
 });
 
 test("names the fields of the object that names the role", (t) => {
   t.match(textFor({}), /, or name another role in spec\.roleARN of the identity\. Show/);
-  t.match(textFor({ owner: "CARM map" }), /, or name another role in the CARM map\. Show/);
+  t.match(textFor({ owner: MAP_OWNER }), /, or name another role in the CARM map\. Show/);
   const message = "exceeds the 1 hour session limit for roles assumed by role chaining.";
   const long = { code: "ValidationError", message };
   t.match(

@@ -41,7 +41,7 @@ function headOf(answer: STSAnswer, call: RefusedCall, hasARNs: boolean): string 
 
 function nameOf(call: RefusedCall): string {
   if (call.action !== "AssumeRole") return call.subject;
-  return call.caller ?? (call.owner === "identity" ? "the source of the identity" : "the sidecar");
+  return call.caller ?? call.owner.caller;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { accountOfARN, parseARN } from "../formats/arn.ts";
 import type { SessionRequest } from "../core/session.ts";
-import type { Action } from "./assume-role-call.ts";
+import type { RoleOwner } from "../core/role-target.ts";
 
 /** An error response of STS. The message contains no secret. */
 export interface STSAnswer {
@@ -27,8 +27,8 @@ export function sentBy({ externalID, tags, policy, policyARNs, ...request }: Ses
 export interface RefusedAssumeRole {
   readonly action: "AssumeRole";
   readonly roleARN: string;
-  /** The object that names the role. */
-  readonly owner: "selector" | "CARM map" | "identity";
+  /** What names the role. */
+  readonly owner: RoleOwner;
   /** The ARN of the caller, which can be a session or its role; null if it is not known. */
   readonly caller: string | null;
   /** The ARN of the sidecar's own identity, which assumed the caller if they differ. */
@@ -54,7 +54,7 @@ export type RefusedCall = RefusedAssumeRole | RefusedToken;
 
 /** What a denial of STS says. STS names at most one kind of policy, also if several kinds deny. */
 export interface Denial {
-  readonly action: Action;
+  readonly action: "sts:AssumeRole" | (typeof OTHER_ACTIONS)[number];
   /** The kind of policy that denied the call; null if STS does not name it. */
   readonly policy: string | null;
   readonly isExplicit: boolean;

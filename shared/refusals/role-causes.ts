@@ -37,7 +37,7 @@ export const ROLE_CAUSES: readonly Row<RefusedAssumeRole>[] = [
     applies: ({ answer }) => /role chaining/i.test(answer.message),
     explain: ({ call }) => ({
       cause: `the session of ${call.sent.durationSeconds} s is longer than role chaining allows`,
-      fix: `set ${durationField(call)} to at most ${MAX_CHAINED_SECONDS}`, shownBy: "trust check",
+      fix: `set ${call.owner.durationField} to at most ${MAX_CHAINED_SECONDS}`, shownBy: "trust check",
     }),
   },
   {
@@ -45,7 +45,7 @@ export const ROLE_CAUSES: readonly Row<RefusedAssumeRole>[] = [
     explain: ({ call }) => ({
       cause: `the session of ${call.sent.durationSeconds} s is longer than MaxSessionDuration of the role, which only `
         + "get-role and list-roles contain",
-      fix: `increase MaxSessionDuration, or reduce ${durationField(call)}`, shownBy: "trust check",
+      fix: `increase MaxSessionDuration, or reduce ${call.owner.durationField}`, shownBy: "trust check",
     }),
   },
   {
@@ -65,7 +65,7 @@ function otherPartition({ call }: Refusal<RefusedAssumeRole>): Cause | null {
   if (own === undefined || other === undefined || own === other) return null;
   return {
     cause: `the caller is in the partition ${quote(own)}, and the role in ${quote(other)}`,
-    fix: `name a role of the partition of the caller in ${roleField(call)}`, shownBy: "trust check",
+    fix: `name a role of the partition of the caller in ${call.owner.roleField}`, shownBy: "trust check",
   };
 }
 
@@ -85,11 +85,11 @@ function deniedByPolicy({ denial }: Refusal<RefusedAssumeRole>): Cause | null {
 function denied(refusal: Refusal<RefusedAssumeRole>): Cause {
   const { call, denial } = refusal;
   const actions = [
-    `sts:AssumeRole${call.sent.hasExternalID ? ` with the external ID of the ${call.owner}` : ""}`,
+    `sts:AssumeRole${call.sent.hasExternalID ? ` with the external ID of the ${call.owner.noun}` : ""}`,
     ...(call.sent.tagKeys.length > 0 || call.hasPodTags || call.hasIdentityTags ? ["sts:TagSession"] : []),
     ...(call.sent.sourceIdentity === null ? [] : ["sts:SetSourceIdentity"]),
   ];
-  const fix = `${allow(actions.join(", "), refusal)}, or name another role in ${roleField(call)}`;
+  const fix = `${allow(actions.join(", "), refusal)}, or name another role in ${call.owner.roleField}`;
   return { cause: deniedCause(call, denial), fix, shownBy: "trust check" };
 }
 
@@ -118,18 +118,6 @@ function allow(
   if (needsBoth && denial?.side === "caller") return `allow ${actions} on the role in a policy of ${principal}`;
   const other = needsBoth && denial?.side !== "trust" ? ", and on the role in a policy of the caller" : "";
   return `allow ${actions} to ${principal} in the trust policy of the role${condition}${other}`;
-}
-
-const ROLE_FIELDS: Readonly<Record<RefusedAssumeRole["owner"], string>> = {
-  selector: "a new selector", identity: "spec.roleARN of the identity", "CARM map": "the CARM map",
-};
-
-function roleField({ owner }: RefusedAssumeRole): string {
-  return ROLE_FIELDS[owner];
-}
-
-function durationField({ owner }: RefusedAssumeRole): string {
-  return owner === "identity" ? "durationSeconds of the identity" : "the annotation duration-seconds";
 }
 
 function largeParts({ sent, hasPodTags }: RefusedAssumeRole): string {
