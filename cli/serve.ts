@@ -34,7 +34,7 @@ async function openSource(
     runtime, api, resources: isWebhook ? { extraGroups } : undefined,
     hasHeartbeat: isWebhook && await checksRights({ check, profile }),
     identities: servesIdentities({ groups }),
-    // The sidecar watches the Secrets itself, because it also reads their values (sidecar/identities/secrets.ts).
+    // The sidecar watches the Secrets itself, because it also reads their values (sidecar/capa/access-keys.ts).
     identitySecretNamespace: isWebhook ? settings.identitySecretNamespace ?? null : null,
     carmMaps: isWebhook || isRequired ? { namespace: ackSystemNamespace, isRequired } : undefined,
   });

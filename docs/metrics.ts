@@ -3,6 +3,7 @@ import { createCertificateMetrics } from "../certs/rotation/reports.ts";
 import {
   createRegistry, METRIC_PREFIX, registerInventoryMetrics, registerKindMetrics,
 } from "../shared/server/metrics.ts";
+import { createIdentityMetrics } from "../sidecar/capa/identity-metrics.ts";
 import { createSidecarMetrics, registerSidecarState } from "../sidecar/metrics.ts";
 import { createWebhookMetrics } from "../webhook/metrics.ts";
 
@@ -130,9 +131,10 @@ function sidecarRegistry(): Registry {
   createSidecarMetrics(registry);
   const idle = {
     sessions: { expirations: () => [], refreshLagMs: 0 }, guard: { circuit: "closed", inFlight: 0, waiting: 0 },
-    base: { lastVerification: null }, probe: null, refused: { size: 0 },
+    base: { lastVerification: null }, probe: null,
   } as const;
   registerSidecarState(registry, idle, () => 0);
+  createIdentityMetrics(registry, { size: 0 });
   return registry;
 }
 

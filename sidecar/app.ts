@@ -4,14 +4,16 @@ import type { Readable } from "node:stream";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { Grant } from "../shared/core/grant.ts";
+import type { Inventory } from "../shared/core/inventory.ts";
 import { LIMITS as ALL_LIMITS } from "../shared/core/limits.ts";
 import type { Clock, SteadyClock } from "../shared/core/clock.ts";
 import { limitConnections } from "../shared/server/connection-limit.ts";
 import type { Logger } from "../shared/server/logger.ts";
+import type { Extension } from "./extension.ts";
 import type { LiveClosures } from "./installed-profile.ts";
 import { AnswerMemo, type AnswerMemoPorts } from "./http/answer-memo.ts";
 import { addSTSRoutes, sendSTSError, type STSRoutePorts, toSTSError } from "./http/sts-routes.ts";
-import { addCredentialRoutes, requestedOf } from "./http/credential-routes.ts";
+import { addCredentialRoutes, type IssueCredentials, issueCredentials, requestedOf } from "./http/credential-routes.ts";
 import { decorateRequests, RejectionLog } from "./http/rejection-log.ts";
 import { faultOfRequest, isSTSPath, readBody, type RequestCheckPorts } from "./http/request-check.ts";
 import { errorBody, sendError } from "./http/respond.ts";
@@ -25,6 +27,7 @@ interface SidecarPorts extends Omit<STSRoutePorts, "answers">, RequestCheckPorts
   readonly profile: LiveClosures;
   readonly log: Logger;
   readonly metrics: SidecarMetrics;
+  readonly extensions: readonly Pick<Extension, "addRoutes">[];
   /** Returns when a client should retry after a 503, in seconds. */
   readonly retryAfterSeconds: () => number;
 }
@@ -90,7 +93,8 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   });
   app.setErrorHandler((error, _request, reply) => reject(error, reply));
   app.setNotFoundHandler(() => {
-    throw new ResolverError("ERR_REQUEST_NOT_FOUND", `The path does not exist. ${PATHS}`);
+    const paths = listPaths(ports.source.inventory);
+    throw new ResolverError("ERR_REQUEST_NOT_FOUND", `The path does not exist. Use ${paths}.`);
   });
   // Passes the body to the routes as raw bytes, because the signature of a request to /sts covers these bytes. Other
   // requests have no body. faultOfRequest has already checked the content type.
@@ -99,11 +103,17 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
     readBody(raw, payload, raw.headers.authorization === undefined ? BODY_BYTES.unsigned : BODY_BYTES.signed, done)));
   addCredentialRoutes(app, options, routePorts);
   addSTSRoutes(app, options, routePorts);
+  const issue: IssueCredentials = (reply, read) => issueCredentials(routePorts, reply, read);
+  for (const { addRoutes } of ports.extensions) addRoutes(app, issue);
   return app;
 }
 
-const PATHS = "Use /v1/credentials, /v1/credentials/namespaces/NS, /v1/credentials/selectors/NAME, POST /sts, or (with "
-  + "--group infrastructure.cluster.x-k8s.io) /v1/credentials/identities/KIND/NAME?namespace=NS.";
+const PATHS = ["/v1/credentials", "/v1/credentials/namespaces/NS", "/v1/credentials/selectors/NAME", "POST /sts"];
+
+function listPaths({ endpoints }: Pick<Inventory, "endpoints">): string {
+  const paths = [...PATHS, ...endpoints.map(({ group, path }) => `(with --group ${group}) ${path}`)];
+  return `${paths.slice(0, -1).join(", ")}, or ${paths.at(-1)}`;
+}
 
 function tooManyConnections(reply: FastifyReply): ResolverError {
   reply.header("connection", "close");

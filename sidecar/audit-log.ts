@@ -1,10 +1,8 @@
 import type { SteadyClock } from "../shared/core/clock.ts";
 import { printable } from "../shared/formats/text.ts";
-import type { Identity } from "../shared/capa/identity.ts";
-import { type IdentityGrant, identityOfGrant } from "../shared/capa/grant-by-identity.ts";
 import type { Denial, Grant, RoleGrant } from "../shared/core/grant.ts";
 import type { Logger } from "../shared/server/logger.ts";
-import type { Credentials } from "./credentials/session.ts";
+import type { Credentials, SessionGrant } from "./credentials/session.ts";
 import { formatExpiration } from "./http/respond.ts";
 import { RepeatCounter, type RepeatEntry } from "./repeat-counter.ts";
 
@@ -18,7 +16,7 @@ export interface AuditClient {
 
 /** Credentials that a client gets. */
 export interface Issue {
-  readonly grant: Exclude<Grant, Denial> | IdentityGrant;
+  readonly grant: Exclude<Grant, Denial> | SessionGrant;
   readonly credentials: Credentials;
   /** Identifies the session and its renewals. Contains no secret. */
   readonly sessionKey: string;
@@ -50,9 +48,9 @@ export class AuditLog {
     this.repeats = new RepeatCounter({ ...REPEATS, clock });
   }
 
-  /** Logs a session that STS returned for the role of a selector, of a CARM map or of an identity. */
-  obtained(source: RoleGrant | Identity, credentials: Credentials): void {
-    const fields = "verdict" in source ? fieldsOfRole(source) : fieldsOfIdentity(source);
+  /** Logs a session that STS returned for a role. */
+  obtained(source: RoleGrant | Pick<SessionGrant, "auditFields">, credentials: Credentials): void {
+    const fields = "auditFields" in source ? source.auditFields : fieldsOfRole(source);
     this.#log.info({ ...fields, ...fieldsOfSession(credentials) }, "session obtained from STS");
   }
 
@@ -78,21 +76,11 @@ type Fields = Readonly<Record<string, unknown>>;
 
 function fieldsOfGrant(grant: Issue["grant"]): Fields {
   if (grant.verdict === "role") return fieldsOfRole(grant);
-  const identity = grant.verdict === "base" ? null : identityOfGrant(grant);
-  return identity === null ? { base: true } : fieldsOfIdentity(identity);
+  return grant.verdict === "base" ? { base: true } : grant.auditFields;
 }
 
 function fieldsOfRole({ roleARN, selectors }: RoleGrant): Fields {
   return { role_arn: roleARN, selectors };
-}
-
-function fieldsOfIdentity(identity: Identity): Fields {
-  const { kind, name, namespace } = identity;
-  return {
-    ...("roleARN" in identity && { role_arn: identity.roleARN }),
-    identity: `${kind}/${name}`,
-    ...(namespace !== "" && { identity_namespace: namespace }),
-  };
 }
 
 /**

@@ -1,23 +1,22 @@
-import { describeIdentity } from "../shared/core/capa-kinds.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { Closures } from "../shared/core/closures.ts";
 import { MAX_CHAINED_SECONDS } from "../shared/core/session.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { BaseState } from "./base/identity.ts";
 import type { RefreshState } from "./credentials/cache.ts";
-import { ownerOfSession, roleOfSession } from "./credentials/session.ts";
+import { type Lookup, roleOfSession } from "./credentials/session.ts";
 import type { SourceStatus } from "../shared/sources/source.ts";
 import type { CircuitState } from "./sts-upstream/circuit-breaker.ts";
 import { CircuitOpenError } from "./sts-upstream/errors.ts";
 
 /**
- * Logs one line for each state change of the STS circuit, of the base identity, of the watch of Secrets, and of the
- * refresh of a session.
+ * Logs one line for each state change of the STS circuit, of the base identity, of a watch, and of the refresh of a
+ * session.
  */
 export class EventLog {
   readonly #log: Pick<Logger, "info" | "warn">;
   /** The last state of each subject. */
-  readonly #states = new Map([["circuit", "closed"], ["list of Secrets", "current"], ["profile", "current"]]);
+  readonly #states = new Map([["circuit", "closed"]]);
 
   constructor(log: Pick<Logger, "info" | "warn">) {
     this.#log = log;
@@ -46,9 +45,9 @@ export class EventLog {
     this.#log.warn({ base_arn: arn, reason: fault }, message);
   }
 
-  /** Logs when the watch of --identity-secret-namespace or --profile-namespace fails, and when it works again. */
-  logWatch(subject: "list of Secrets" | "profile", { loaded, fault }: SourceStatus): void {
-    if (!this.#hasChanged(subject, fault === null ? "current" : "stale")) return;
+  /** Logs when a watch, such as that of --profile-namespace, fails, and when it works again. */
+  logWatch(subject: string, { loaded, fault }: SourceStatus): void {
+    if (!this.#hasChanged(subject, fault === null ? "current" : "stale", "current")) return;
     if (fault === null) {
       this.#log.info(`${subject} is current again`);
     } else {
@@ -70,14 +69,12 @@ export class EventLog {
    * Logs that a session lifetime is too short. Logs only once per process, because roles usually have the same
    * settings.
    */
-  logShortSession(sessionKey: string, lifeMs: number): void {
+  logShortSession({ key, durationField }: Pick<Lookup, "key" | "durationField">, lifeMs: number): void {
     if (!this.#hasChanged("short session", "logged")) return;
-    const owner = ownerOfSession(sessionKey);
-    const setting = owner === null
-      ? "duration-seconds of the selector" : `durationSeconds of ${describeIdentity(owner)}`;
-    const fix = `set MaxSessionDuration of the role and ${setting} to at least 3600`;
+    const fields = ["MaxSessionDuration of the role", durationField].filter((field) => field !== undefined);
+    const fix = `set ${fields.join(" and ")} to at least 3600`;
     this.#log.warn(
-      { role_arn: roleOfSession(sessionKey), life_seconds: Math.round(lifeMs / 1000), fix },
+      { role_arn: roleOfSession(key), life_seconds: Math.round(lifeMs / 1000), fix },
       "session lifetime is too short: SDKs may receive credentials with less than 16 minutes left",
     );
   }
@@ -112,8 +109,8 @@ export class EventLog {
   }
 
   /** Sets the state of the subject. Returns whether it was another one. */
-  #hasChanged(subject: string, state: string): boolean {
-    const before = this.#states.get(subject);
+  #hasChanged(subject: string, state: string, initial?: string): boolean {
+    const before = this.#states.get(subject) ?? initial;
     this.#states.set(subject, state);
     return before !== state;
   }

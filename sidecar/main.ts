@@ -55,28 +55,26 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   const registry = createRegistry({ component: "sidecar" });
   const issued = await IssuedCredentials.open(settings.stateDir, { log, clock });
   const services = new Services(settings, { ...runtime, options, registry, clock, issued, random: Math.random });
-  const { metrics, base, secrets, profile } = services;
+  const { metrics, base, profile } = services;
   const token = await TokenFile.open(settings.tokenFile ?? "", { log, clock, metrics, randomBytes })
     .catch((error: unknown) => {
       services.close();
       throw error;
     });
   const retryAfterSeconds = (): number => services.retryAfterSeconds;
-  const { issuer, sessions, audit } = services;
+  const { issuer, sessions, audit, extensions } = services;
   const app = buildSidecar(options, {
     source, log, token: token.check, clock, issued, listen, metrics, issuer, profile, base, sessions, audit,
-    retryAfterSeconds,
+    extensions, retryAfterSeconds,
   });
   // Closes the servers before the STS client, because requests in flight can still call STS.
   const closers = [() => closeApp(app, clock), async () => { token.close(); services.close(); await issued.close(); }];
   try {
     listen.address = await listenAt(app, listen.address);
     const ready = (): Readiness => sidecarReadiness({
-      inventory: source.status, base, steadyMs: clock.steady(), secrets: secrets?.status ?? null,
-      profile: profile.status,
+      inventory: source.status, base, steadyMs: clock.steady(), watched: services.watched,
     });
-    const watched = [secrets, profile];
-    const started = (): boolean => source.status.loaded && watched.every((one) => one?.status?.loaded !== false);
+    const started = (): boolean => [source, ...services.watched].every(({ status }) => status.loaded);
     const health = await startHealthServer({ listen: settings.healthListen, registry, ready, started, clock });
     closers.push(() => health.close());
     // Requests the base identity now, so that the first client does not wait for the verification.
@@ -85,7 +83,7 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
     const { groups, scope } = options;
     log.info({ address, health_address: health.address, groups, scope_namespace: scope }, "sidecar listening");
     // An unknown group is a warning and not an error, because a controller can be newer than this release.
-    for (const unknown of unknownGroups(groups)) {
+    for (const unknown of unknownGroups(groups, source.inventory.endpoints)) {
       log.warn(unknown, "no known ACK controller serves this --group; check the name for a typo");
     }
     return { address, healthAddress: health.address, close: () => closeAll(closers) };

@@ -31,10 +31,6 @@ export interface SidecarMetrics {
    * sidecar denied the role.
    */
   readonly roleProbes: Counter<"result">;
-  /** `result` is `ok`, `invalid` or `failed`. `invalid`: the Secret contains no valid access key. */
-  readonly secretReads: Counter<"result">;
-  /** `result` is `ok`, `rejected` or `failed`. `rejected`: the ServiceAccount or the Role is missing. */
-  readonly tokenRequests: Counter<"result">;
   readonly events: Counter<"outcome">;
 }
 
@@ -45,10 +41,17 @@ const REQUEST_BUCKETS_SECONDS = LATENCY_BUCKETS_SECONDS.filter((bound) => bound 
 /** The buckets end at 5 s, because a call times out after 5 s. */
 const STS_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
+/** Registers a counter. `name` lacks the common parts. */
+export function sidecarCounter<L extends string>(
+  registry: Registry, { name, ...options }: { readonly name: string; readonly help: string; readonly labelNames: L[] },
+): Counter<L> {
+  return new Counter({ ...options, name: `${PREFIX}${name}_total`, registers: [registry] });
+}
+
 export function createSidecarMetrics(registry: Registry): SidecarMetrics {
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, labelNames: L[]): Counter<L> =>
-    new Counter({ name: `${PREFIX}${name}_total`, help, labelNames, registers });
+    sidecarCounter(registry, { name, help, labelNames });
   const metrics: SidecarMetrics = {
     responses: new ResponseMetrics(registry, {
       prefix: PREFIX, labelNames: ["code"], buckets: REQUEST_BUCKETS_SECONDS,
@@ -72,9 +75,7 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
     authFailures: counter("auth_failures", "Requests with an invalid token, signature or Host header.", ["kind"]),
     tokenReloads: counter("token_reloads", "Reloads of a changed --token-file by result.", ["result"]),
     accountRejections: counter("account_refusals", "Denied requests for a role that is not in the pinned account.", []),
-    secretReads: counter("identity_secret_reads", "Reads of Secrets of static identities by result.", ["result"]),
-    tokenRequests: counter("identity_token_requests", "Requests for tokens of ServiceAccounts by result.", ["result"]),
-    roleProbes: counter("role_checks", "AssumeRole probes of --check IRS-27 and CI-35 by result.", ["result"]),
+    roleProbes: counter("role_checks", "AssumeRole probes of checks such as IRS-27 by result.", ["result"]),
     events: counter("events", "Kubernetes Events about roles that STS rejects, by outcome.", ["outcome"]),
   };
   initializeAlertedSeries(metrics);
@@ -98,16 +99,15 @@ export interface SidecarState {
   };
   readonly guard: { readonly circuit: CircuitState; readonly inFlight: number; readonly waiting: number };
   readonly base: Pick<BaseIdentity, "lastVerification">;
-  /** `failing` is the number of selectors whose role STS rejected. */
-  readonly probe: { readonly failing: number } | null;
-  readonly refused: { readonly size: number };
+  /** `failing` returns the number of objects of a check whose role STS rejected. */
+  readonly probe: { readonly failing: (check: string) => number } | null;
 }
 
 const CIRCUIT_STATES: readonly CircuitState[] = ["closed", "open", "half-open"];
 
 /** Registers the gauges of the sidecar's state. `nowMs` returns the current time on the wall clock. */
 export function registerSidecarState(
-  registry: Registry, { sessions, guard, base, probe, refused }: SidecarState, nowMs: () => number,
+  registry: Registry, { sessions, guard, base, probe }: SidecarState, nowMs: () => number,
 ): void {
   const secondsUntil = (expirationMs: number): number => Math.round((expirationMs - nowMs()) / 1000);
   const gauge = (name: string, help: string, read: () => number | null): void =>
@@ -148,11 +148,7 @@ export function registerSidecarState(
     },
   );
   gauge("failing_roles", "Selectors whose role STS rejected in the last probe (--check IRS-27=warn).", () =>
-    probe?.failing ?? 0,
-  );
-  gauge(
-    "refused_identities", "CAPA identities whose role STS rejected in the last call, at most one hour ago.",
-    () => refused.size,
+    probe?.failing("IRS-27") ?? 0,
   );
 }
 

@@ -1,27 +1,20 @@
 import { decisionSettings } from "../shared/core/context.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
-import { readSessionDefaults, type SessionDefaultSettings } from "../shared/core/session-defaults.ts";
-import type { IdentityQuery } from "../shared/capa/grant-by-identity.ts";
+import { readSessionDefaults } from "../shared/core/session-defaults.ts";
 import type { NamespaceQuery, RoleQuery } from "../shared/core/grant.ts";
-import { INFRASTRUCTURE_GROUP } from "../shared/core/capa-kinds.ts";
+import type { Endpoint } from "../shared/core/inventory.ts";
 import { ACK_GROUPS, closestGroup, type KindArgument, parseKindArgument } from "../shared/core/ack-groups.ts";
 import type { SettingsFor } from "../shared/core/settings.ts";
 import { isLoopbackHost, type ListenAddress, parseListenAddress } from "../shared/server/listen-address.ts";
 import { rejectOwnAddress } from "./base/provider.ts";
 import { readSTSEndpoint } from "./sts-upstream/connection.ts";
 
-/** The settings of the sidecar, except the settings of the inventory source, which the caller creates. */
-export type SidecarSettings = Pick<
-  SettingsFor<"sidecar">,
-  | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "stsEndpoint"
-  | keyof SessionDefaultSettings | "profileNamespace"
-  | "identitySecretNamespace" | "allowedAudiences" | "listen" | "healthListen" | "tokenFile" | "stateDir"
-> & Parameters<typeof decisionSettings>[0];
+export type SidecarSettings = SettingsFor<"sidecar">;
 
 /**
  * The options of grant decisions that are equal for all requests, such as the API groups and kinds of the controller.
  */
-export type SidecarOptions = RoleQuery & IdentityQuery & Pick<NamespaceQuery, "unmatched">;
+export type SidecarOptions = RoleQuery & Pick<NamespaceQuery, "unmatched">;
 
 /**
  * Checks all settings before the sidecar opens files or listens on a port. If one setting is invalid, throws its
@@ -58,7 +51,7 @@ function faultOf(check: () => unknown): ResolverError[] {
  * Throws ERR_CONFIG_INVALID if a --kind is malformed or its group is not a --group. The error lists every such --kind.
  */
 export function sidecarOptions(settings: SidecarSettings): SidecarOptions {
-  const { group, kind, scopeNamespace: scope, allowedAudiences } = settings;
+  const { group, kind, scopeNamespace: scope } = settings;
   const faults: string[] = [];
   const kinds = kind.flatMap((text): KindArgument[] => {
     const parsed = parseKindArgument(text);
@@ -72,18 +65,18 @@ export function sidecarOptions(settings: SidecarSettings): SidecarOptions {
   const unmatched = settings.unmatched ?? (scope === null ? "base" : "deny");
   return {
     groups: group, kinds, scope, settings: decisionSettings(settings), sessionDefaults: readSessionDefaults(settings),
-    unmatched, allowedAudiences,
+    unmatched,
   };
 }
 
 const KIND_FORMAT = "KIND, KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws";
 
-/** Returns each group that no known controller serves, and the ACK group whose name is most similar. */
+/** Returns each group that no known controller and no endpoint serves, and the ACK group whose name is most similar. */
 export function unknownGroups(
-  groups: readonly string[],
+  groups: readonly string[], endpoints: readonly Endpoint[],
 ): { readonly group: string; readonly suggestion: string | null }[] {
   return groups
-    .filter((group) => !ACK_GROUPS.includes(group) && group !== INFRASTRUCTURE_GROUP)
+    .filter((group) => !ACK_GROUPS.includes(group) && endpoints.every((endpoint) => endpoint.group !== group))
     .map((group) => ({ group, suggestion: closestGroup(group, ACK_GROUPS) }));
 }
 

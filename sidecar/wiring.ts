@@ -1,37 +1,35 @@
-import { IDENTITIES } from "../shared/capa/identities.ts";
 import { SELECTORS, type SelectorStore } from "../shared/ack/selectors.ts";
 import type { Registry } from "prom-client";
 import type { SteadyClock } from "../shared/core/clock.ts";
 import type { KubernetesAPI } from "../shared/api/api.ts";
 import { type Closures, closuresOf } from "../shared/core/closures.ts";
-import type { Identity } from "../shared/capa/identity.ts";
-import { servesIdentities } from "../shared/capa/grant-by-identity.ts";
 import { grantSelector, isStillGranted } from "../shared/core/grant-decision.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { registerInventoryMetrics } from "../shared/server/metrics.ts";
 import { REPLICA_IDENTITY } from "../shared/server/events.ts";
+import type { WatchedState } from "../shared/server/readiness.ts";
 import type { InventorySource } from "../shared/sources/source.ts";
 import { AuditLog } from "./audit-log.ts";
+import { startIdentities } from "./capa/identity-extension.ts";
 import { BaseIdentity, type BaseProvider } from "./base/identity.ts";
 import { CredentialCache } from "./credentials/cache.ts";
 import type { IssuedCredentials } from "./credentials/issued.ts";
 import { Issuer } from "./credentials/issuer.ts";
 import { roleOfSession } from "./credentials/session.ts";
 import { EventLog } from "./event-log.ts";
-import { AccountRecords } from "./identities/account-records.ts";
-import { IdentitySecrets } from "./identities/secrets.ts";
-import { ServiceAccountTokens } from "./identities/service-account-tokens.ts";
+import type { Extension, StartExtension } from "./extension.ts";
 import { InstalledProfile, type LiveClosures } from "./installed-profile.ts";
-import { IdentitySessions, isCurrentIdentity } from "./identities/sessions.ts";
 import { createSidecarMetrics, registerSidecarState, type SidecarMetrics } from "./metrics.ts";
 import type { SidecarOptions, SidecarSettings } from "./options.ts";
 import { defaultProviderChain, usesPodIdentity } from "./base/provider.ts";
 import { AssumeRoleProbe } from "./probe/assume-role-probe.ts";
-import { probedIdentities, probedSelectors } from "./probe/probed-roles.ts";
-import { RefusedIdentities } from "./refused-roles/refused-identities.ts";
+import { probedSelectors } from "./probe/probed-roles.ts";
 import { RoleEvents } from "./refused-roles/role-events.ts";
 import { createSTS, type STS } from "./sts-upstream/client.ts";
 import { STSCallGuard } from "./sts-upstream/rate-limiter.ts";
+
+/** What serves the endpoints of the sources of shared/kinds.ts. */
+const EXTENSIONS: readonly StartExtension[] = [startIdentities];
 
 interface ServicePorts {
   /** The options of grant decisions, for the probes and the refresh of sessions. */
@@ -57,17 +55,14 @@ export class Services {
   readonly issuer: Issuer;
   readonly sessions: CredentialCache;
   readonly audit: AuditLog;
-  /** Null if the sidecar does not read Secrets. */
-  readonly secrets: IdentitySecrets | null;
+  readonly extensions: readonly Extension[];
   readonly #settings: SidecarSettings;
   readonly #ports: ServicePorts;
   readonly #events: EventLog;
   readonly #sts: STS;
   readonly #guard: STSCallGuard;
-  readonly #refused: RefusedIdentities;
   /** Null if the inventory consists of manifests. */
   readonly #roleEvents: RoleEvents | null;
-  readonly #identities: IdentitySessions;
   readonly #probe: AssumeRoleProbe | null;
   /** Null without --profile-namespace. */
   readonly #installed: InstalledProfile | null;
@@ -84,7 +79,7 @@ export class Services {
     this.#guard = guard;
     this.sessions = new CredentialCache({
       clock, random, guard, lookups: metrics.cacheLookups,
-      onShortLived: (key, lifeMs) => events.logShortSession(key, lifeMs),
+      onShortLived: (lookup, lifeMs) => events.logShortSession(lookup, lifeMs),
       onRefresh: (key, error, state) => events.logRefresh(roleOfSession(key), error, state),
     });
     this.#sts = createSTS({
@@ -101,15 +96,13 @@ export class Services {
     });
     this.#installed = this.#startProfile();
     this.profile = this.#installed ?? { closures: this.#closures, status: null };
-    this.#refused = new RefusedIdentities({ clock, isCurrent: (identity) => this.#isCurrent(identity) });
     this.#roleEvents = this.#startRoleEvents();
-    this.secrets = this.#startSecrets();
-    this.#identities = this.#createIdentities();
+    this.extensions = this.#startExtensions();
     this.issuer = this.#createIssuer();
     this.#probe = this.#startProbe();
     const selectors = (): SelectorStore => source.inventory.of(SELECTORS);
     registerInventoryMetrics(registry, { source, selectors, steadyMs: () => clock.steady() });
-    const state = { sessions: this.sessions, guard, base: this.base, probe: this.#probe, refused: this.#refused };
+    const state = { sessions: this.sessions, guard, base: this.base, probe: this.#probe };
     registerSidecarState(registry, state, () => clock.now());
   }
 
@@ -118,8 +111,15 @@ export class Services {
     return this.#guard.retryAfterSeconds;
   }
 
+  /** The watches beside the inventory. */
+  get watched(): readonly WatchedState[] {
+    const { status } = this.profile;
+    const profile = status === null ? [] : [{ subject: "the profile of the installation", status }];
+    return [...this.extensions.flatMap(({ watched }) => watched ?? []), ...profile];
+  }
+
   close(): void {
-    void this.secrets?.stop();
+    for (const extension of this.extensions) extension.close();
     void this.#installed?.stop();
     void this.#roleEvents?.close();
     this.#probe?.close();
@@ -127,34 +127,16 @@ export class Services {
     this.sessions.close();
   }
 
-  #isCurrent(identity: Identity): boolean {
-    return isCurrentIdentity(this.#ports.source.inventory.of(IDENTITIES), identity);
-  }
-
-  /** Returns the sessions of CAPA identities, which report each role that STS rejects. */
-  #createIdentities(): IdentitySessions {
-    const { api, clock } = this.#ports;
-    const onRequest = (result: string): void => this.metrics.tokenRequests.inc({ result });
-    return new IdentitySessions(this.#settings, {
-      base: this.base, sts: this.#sts, sessions: this.sessions, secrets: this.secrets,
-      isCurrent: (identity) => this.#isCurrent(identity),
-      tokens: api === undefined ? null : new ServiceAccountTokens({ api, clock, onRequest }),
-      onAssumed: (identity, session) => {
-        this.#refused.remove(identity);
-        this.audit.obtained(identity, session);
-      },
-      onRefused: (role) => {
-        this.#refused.add(role.identity);
-        void this.#roleEvents?.identityRefused(role);
-      },
-    });
+  #startExtensions(): readonly Extension[] {
+    const { base, sessions, audit } = this;
+    const own = { base, sessions, audit, sts: this.#sts, events: this.#events, roleEvents: this.#roleEvents };
+    return EXTENSIONS.map((start) => start({ ...this.#ports, ...own, settings: this.#settings }));
   }
 
   #createIssuer(): Issuer {
     const { issued, source, options } = this.#ports;
     return new Issuer(this.#settings, {
-      base: this.base, profile: this.profile, sts: this.#sts, sessions: this.sessions, identities: this.#identities,
-      issued, audit: this.audit,
+      base: this.base, profile: this.profile, sts: this.#sts, sessions: this.sessions, issued, audit: this.audit,
       isGranted: (grant) => isStillGranted(source.inventory, grant, options),
       onRefused: (grant, error) => this.#roleEvents?.refused(grant, error),
       onAccountRejected: () => this.metrics.accountRejections.inc(),
@@ -182,22 +164,6 @@ export class Services {
     return installed;
   }
 
-  /** Starts the watch of the Secrets of static identities. */
-  #startSecrets(): IdentitySecrets | null {
-    const { api, ...ports } = this.#ports;
-    const { identitySecretNamespace: namespace } = this.#settings;
-    if (api === undefined || namespace === null) return null;
-    const accounts = new AccountRecords({ ...ports, api, namespace });
-    const secrets = new IdentitySecrets({
-      ...ports, api, namespace,
-      onAccount: (name, accountID, version) => accounts.record(name, accountID, version),
-      onRead: (result) => this.metrics.secretReads.inc({ result }),
-      onStatus: (status) => this.#events.logWatch("list of Secrets", status),
-    });
-    secrets.start();
-    return secrets;
-  }
-
   /** Starts the writer of Events. */
   #startRoleEvents(): RoleEvents | null {
     const { api, options: { groups }, ...ports } = this.#ports;
@@ -208,21 +174,17 @@ export class Services {
     return roleEvents;
   }
 
-  /** Starts the probe if `--check IRS-27=...` or `--check CI-35=...` enables it. */
+  /** Starts the probe of the checks that `--check` enables, such as `--check IRS-27=warn`. */
   #startProbe(): AssumeRoleProbe | null {
     const { options, source: { inventory } } = this.#ports;
     const isOn = (check: string): boolean => (options.settings.checkSeverities.get(check) ?? "off") !== "off";
-    const probed = [
-      ...(isOn("IRS-27") ? [probedSelectors({
-        selectors: () => inventory.of(SELECTORS).values(),
-        grantOf: (name) => grantSelector(inventory, name, options),
-        assume: (grant) => this.issuer.probe(grant),
-      })] : []),
-      ...(isOn("CI-35") && servesIdentities(options) ? [probedIdentities({
-        inventory, query: options, isRefused: (identity) => this.#refused.has(identity),
-        assume: (grant) => this.#identities.get(grant, { isAwaited: false }),
-      })] : []),
-    ];
+    const selectors = probedSelectors({
+      selectors: () => inventory.of(SELECTORS).values(),
+      grantOf: (name) => grantSelector(inventory, name, options),
+      assume: (grant) => this.issuer.probe(grant),
+    });
+    const known = [selectors, ...this.extensions.flatMap(({ probed }) => probed)];
+    const probed = known.filter(({ check }) => isOn(check));
     if (probed.length === 0) return null;
     const probe = new AssumeRoleProbe({ ...this.#ports, probed, metrics: this.metrics });
     probe.start();

@@ -1,5 +1,5 @@
 import { MINUTE, SECOND } from "../../test/sidecar/fake-sts.ts";
-import { CLUSTERS, type Load, simulateClusters } from "../../test/sidecar/identities/simulate-clusters.ts";
+import { CLUSTERS, type Load, simulateClusters } from "../../test/sidecar/capa/simulate-clusters.ts";
 import { atMost, type Figure, single } from "../figure.ts";
 import type { Row } from "../row.ts";
 

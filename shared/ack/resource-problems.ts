@@ -2,7 +2,8 @@ import type { ACKResource } from "../core/ack-resource.ts";
 import { bindChecks } from "../core/bind.ts";
 import { contextOf, type Finding, findingSentences, type QuickCheck, type Section } from "../core/check.ts";
 import type { Judge } from "../core/judge.ts";
-import { annotatedSubject, type ProblemScope, type ResolvedObject } from "../core/problem.ts";
+import { resourceSubject } from "../core/event-subjects.ts";
+import { type ProblemScope, type ResolvedObject } from "../core/problem.ts";
 import { runBoundChecks } from "../core/run.ts";
 import { drain } from "../formats/paced.ts";
 import { ACK_02 } from "./resource-annotations.ts";
@@ -26,7 +27,7 @@ const REASONS: ReadonlyMap<Section | undefined, string> = new Map([
  */
 export const resourceProblems: NonNullable<Judge["problems"]> = function* (object, scope) {
   if (!isStored(object)) return;
-  const subject = annotatedSubject(object.resource);
+  const subject = resourceSubject(object.resource);
   const reported = new Set<string>();
   for (const finding of findingsOf(CHECKS, object, scope)) {
     const reason = REASONS.get(finding.section);

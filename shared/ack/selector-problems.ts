@@ -1,4 +1,5 @@
 import { EXTERNAL_ID_ANNOTATION } from "../core/annotation-keys.ts";
+import { selectorSubject } from "../core/event-subjects.ts";
 import { findingSentences } from "../core/check.ts";
 import { noteOf, type Problem, type StoreProblems } from "../core/problem.ts";
 import { formatFieldPath } from "../formats/json.ts";
@@ -6,7 +7,7 @@ import { paced } from "../formats/paced.ts";
 import { listOf } from "../formats/text.ts";
 import { overlappingSelectors } from "./selector-conflicts.ts";
 import type { JudgedSelector } from "./selector.ts";
-import { SELECTORS, selectorSubject } from "./selectors.ts";
+import { SELECTORS } from "./selectors.ts";
 
 /** A note has room for a few faults. `audit` lists all faults. */
 const MAX_FAULTS = 3;

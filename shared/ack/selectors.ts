@@ -1,5 +1,3 @@
-import { SELECTOR_GROUP, SELECTOR_KIND } from "../core/ack-groups.ts";
-import type { EventSubject } from "../formats/object-meta.ts";
 import type { JsonObject } from "../formats/json.ts";
 import type { ObjectID } from "../formats/object-meta.ts";
 import type { Labels } from "../formats/label-selector.ts";
@@ -209,10 +207,3 @@ export const SELECTORS: StoreKey<SelectorStore> = {
 };
 
 const NO_SELECTORS: ReadonlySet<EffectiveSelector> = new Set();
-
-/** Returns what an Event about a selector is about. */
-export function selectorSubject(
-  { name, uid }: { readonly name: string; readonly uid: string | null },
-): EventSubject {
-  return { apiVersion: `${SELECTOR_GROUP}/v1alpha1`, kind: SELECTOR_KIND, namespace: "", name, uid };
-}

@@ -1,8 +1,11 @@
 import type { Runtime } from "../core/context.ts";
 import { type Identity, identityKey, readIdentity, referenceKey } from "./identity.ts";
-import { type IdentityReference, ROLE_IDENTITY, STATIC_IDENTITY } from "../core/capa-kinds.ts";
+import {
+  CAPA_VERSION, type IdentityReference, INFRASTRUCTURE_GROUP, ROLE_IDENTITY, STATIC_IDENTITY,
+} from "../core/capa-kinds.ts";
+import type { Inventory } from "../core/inventory.ts";
 import type { JsonObject } from "../formats/json.ts";
-import type { ObjectID } from "../formats/object-meta.ts";
+import { apiVersionOf, type EventSubject, type ObjectID } from "../formats/object-meta.ts";
 import { SetIndex } from "../core/set-index.ts";
 import type { StoreKey } from "../core/store.ts";
 
@@ -86,3 +89,12 @@ export class IdentityStore {
 export const IDENTITIES: StoreKey<IdentityStore> = {
   name: "identities", open: ({ context }) => new IdentityStore(context),
 };
+
+/** Returns the subject of an Event in the storage version of the kind. */
+export function identitySubject(
+  { kind, namespace, name, uid }: Pick<Identity, "kind" | "namespace" | "name" | "uid">,
+  { kinds }: Pick<Inventory, "kinds">,
+): EventSubject {
+  const type = kinds.typeOf({ group: INFRASTRUCTURE_GROUP, version: CAPA_VERSION, kind });
+  return { apiVersion: apiVersionOf(type), kind, namespace, name, uid };
+}

@@ -1,15 +1,14 @@
 import {
-  ACCOUNT_OF_CAPA, CAPA_VERSION, CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, type IdentityReference,
+  ACCOUNT_OF_CAPA, CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, type IdentityReference,
   INFRASTRUCTURE_GROUP, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY, STATIC_IDENTITY, STS_AUDIENCE,
 } from "../core/capa-kinds.ts";
 import type { Runtime } from "../core/context.ts";
-import type { KindStore } from "../core/kind-store.ts";
 import { objectExcess } from "../core/limits.ts";
 import { ACCOUNT_ID, accountOfARN } from "../formats/arn.ts";
 import { field, isJsonObject, type JsonObject, stringAt, stringMap } from "../formats/json.ts";
 import { stringList } from "../formats/label-selector.ts";
 import { subdomainFaults } from "../formats/names.ts";
-import { apiVersionOf, type EventSubject, namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
+import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 import { compareText, quote } from "../formats/text.ts";
 import { type AllowedNamespaces, readAllowedNamespaces } from "./allowed-namespaces.ts";
 import type { SessionTag } from "../core/session.ts";
@@ -256,13 +255,4 @@ export function accountText(
 function staticAccountText(secretName: string, ofSecret: KnownAccounts["ofSecret"]): string {
   const known = ofSecret(secretName);
   return known === null ? accountOfSecret(secretName) : `account ${known}`;
-}
-
-/** Returns the subject in the storage version of the kind. */
-export function identitySubject(
-  { kind, namespace, name, uid }: Pick<Identity, "kind" | "namespace" | "name" | "uid">,
-  { kinds }: { readonly kinds: Pick<KindStore, "typeOf"> },
-): EventSubject {
-  const type = kinds.typeOf({ group: INFRASTRUCTURE_GROUP, version: CAPA_VERSION, kind });
-  return { apiVersion: apiVersionOf(type), kind, namespace, name, uid };
 }

@@ -1,13 +1,14 @@
 import { referrerKindOf } from "../core/capa-kinds.ts";
 import type { Judge } from "../core/judge.ts";
-import { annotatedSubject, noteOf, type Problem, type ProblemScope, type StoreProblems } from "../core/problem.ts";
+import { resourceSubject } from "../core/event-subjects.ts";
+import { noteOf, type Problem, type ProblemScope, type StoreProblems } from "../core/problem.ts";
 import type { ErrorCode } from "../formats/errors.ts";
 import { paced } from "../formats/paced.ts";
 import { AC_01, AC_02, AC_03 } from "./cluster-identity.ts";
 import { AC_00 } from "./cluster-reference.ts";
-import { IDENTITIES } from "./identities.ts";
+import { IDENTITIES, identitySubject } from "./identities.ts";
 import { CI_10, secretFaults } from "./identity-change.ts";
-import { type Identity, identitySubject } from "./identity.ts";
+import type { Identity } from "./identity.ts";
 import { SECRETS } from "./secrets.ts";
 
 /** The check that reports a refused identity with the code. AC-02 reports the other codes. */
@@ -29,7 +30,7 @@ export const clusterProblems: NonNullable<Judge["problems"]> = function* (
   const isRefused = outcome === "refused";
   const check = isRefused ? (REFUSALS.get(code) ?? AC_02.id) : AC_03.id;
   if (checkSeverities.get(check) === "off") return;
-  const subject = annotatedSubject(resource);
+  const subject = resourceSubject(resource);
   yield isRefused
     ? { subject, reason: "IdentityRefused", note: `CAPA cannot use the identity of this object. ${message}` }
     : { subject, reason: "DefaultIdentity", note: `${message} ${DEFAULT_FIX}` };

@@ -7,7 +7,8 @@ import { type ChainLink, regionFrom, type Resolution } from "../core/resolution.
 import { type IdentityChain, identityChain } from "./identity-chain.ts";
 import { unsupportedDenial } from "./identity-denials.ts";
 import {
-  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, describeIdentity, type IdentityReference, SERVICE_ACCOUNT_IDENTITY,
+  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, describeIdentity, type IdentityReference, INFRASTRUCTURE_GROUP,
+  SERVICE_ACCOUNT_IDENTITY,
 } from "../core/capa-kinds.ts";
 import { referenceOf, type Referrer, refersToIdentity } from "./referrer.ts";
 
@@ -16,6 +17,10 @@ export const IDENTITY_ROLES: RoleSource<Referrer> = {
   serves: refersToIdentity, resolve: resolveReferrer,
   knownIn: (inventory) => ({ hasRoles: inventory.includes(IDENTITIES), readsNamespace: true }),
   targets: identityTargets,
+  endpoint: {
+    group: INFRASTRUCTURE_GROUP, path: "/v1/credentials/identities/KIND/NAME?namespace=NS",
+    objects: "identities of Cluster API",
+  },
 };
 
 /**

@@ -1,5 +1,5 @@
-import { INFRASTRUCTURE_GROUP } from "./capa-kinds.ts";
-import type { Inventory } from "./inventory.ts";
+import { listOf } from "../formats/text.ts";
+import type { Endpoint, Inventory } from "./inventory.ts";
 import {
   deny, type Grant, type GrantScope, type NamespaceQuery, type RoleGrant, type RoleQuery, unknownNamespace,
 } from "./grant.ts";
@@ -7,7 +7,7 @@ import {
 /** Grants the role of a namespace if every requested group, kind and version resolves to this role. */
 export function grantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
   const unknown = unknownNamespace(inventory, query.namespace);
-  return unknown ?? forResources(query, (ofResources) => grantOfNamespace(inventory, ofResources));
+  return unknown ?? forResources(inventory, query, (ofResources) => grantOfNamespace(inventory, ofResources));
 }
 
 function grantOfNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
@@ -22,13 +22,13 @@ function grantOfNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
 /** Grants the role of an IAMRoleSelector. */
 export function grantSelector(inventory: Inventory, name: string, query: RoleQuery): Grant {
   const granter = inventory.granterIn(query.settings.mode);
-  return forResources(query, (ofResources) => granter.ofSelector(inventory, name, ofResources));
+  return forResources(inventory, query, (ofResources) => granter.ofSelector(inventory, name, ofResources));
 }
 
 /** Grants a role by its ARN, which is the only input of an AssumeRole request. */
 export function grantRole(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
   const granter = inventory.granterIn(query.settings.mode);
-  return forResources(query, (ofResources) => granter.ofRole(inventory, roleARN, ofResources));
+  return forResources(inventory, query, (ofResources) => granter.ofRole(inventory, roleARN, ofResources));
 }
 
 /** Whether the role of an earlier grant is still granted, in the namespace that its session tags contain, if any. */
@@ -38,18 +38,21 @@ export function isStillGranted(inventory: Inventory, grant: RoleGrant, query: Ro
 }
 
 /**
- * Decides without the group of CAPA. Selectors and CARM maps set the roles of ACK resources only: even a selector of
- * all types selects no object of CAPA.
+ * Decides without the groups that have an endpoint of their own. Selectors and CARM maps set the roles of ACK resources
+ * only: even a selector of all types selects no object of these groups.
  */
-function forResources<Query extends GrantScope>(query: Query, decide: (query: Query) => Grant): Grant {
-  if (!query.groups.includes(INFRASTRUCTURE_GROUP)) return decide(query);
-  const groups = query.groups.filter((group) => group !== INFRASTRUCTURE_GROUP);
-  return groups.length === 0 ? ONLY_IDENTITIES : decide({ ...query, groups });
+function forResources<Query extends GrantScope>(
+  { endpoints }: Inventory, query: Query, decide: (query: Query) => Grant,
+): Grant {
+  const others = endpoints.filter(({ group }) => query.groups.includes(group));
+  if (others.length === 0) return decide(query);
+  const groups = query.groups.filter((group) => others.every((other) => other.group !== group));
+  return groups.length === 0 ? onlyOthers(others) : decide({ ...query, groups });
 }
 
-const ONLY_IDENTITIES = deny(
-  "ERR_SELECTOR_NOT_GRANTED",
-  `This sidecar serves only identities of Cluster API (--group ${INFRASTRUCTURE_GROUP}), not the roles of selectors `
-    + "and CARM maps. Request /v1/credentials/identities/KIND/NAME?namespace=NS, or add the API group of ACK resources "
-    + "to --group.",
-);
+function onlyOthers(endpoints: readonly Endpoint[]): Grant {
+  const served = endpoints.map(({ objects, group }) => `${objects} (--group ${group})`);
+  const message = `This sidecar serves only ${listOf(served)}, not the roles of selectors and CARM maps. Request `
+    + `${endpoints.map(({ path }) => path).join(" or ")}, or add the API group of ACK resources to --group.`;
+  return deny("ERR_SELECTOR_NOT_GRANTED", message);
+}

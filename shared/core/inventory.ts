@@ -60,10 +60,22 @@ export interface RoleSource<T extends RoleObject = RoleObject> {
   knownIn(inventory: Inventory): KnownRoles;
   /** Returns the types of objects that an update of their Namespace can give another role; null for none. */
   movedBy?(update: NamespaceUpdate, inventory: Inventory, settings: DecisionSettings): KindFilter | null;
-  /** What grants the roles of the source to controllers. Missing if the sidecar asks for them in another way. */
+  /** What grants the roles of the source to controllers. Missing if the source has an endpoint of its own. */
   readonly granter?: Granter;
+  /** Where the sidecar issues the credentials of the source. Missing if the source has a granter. */
+  readonly endpoint?: Endpoint;
   /** Returns every role that the objects of the source name. */
   targets(inventory: Inventory, settings: Pick<DecisionSettings, "ackSystemNamespace">): RoleTargets;
+}
+
+/** Where the sidecar issues the credentials of objects that are not ACK resources. */
+export interface Endpoint {
+  /** The API group of the objects, with which the sidecar serves the endpoint. */
+  readonly group: string;
+  /** The path of a request, with words in capitals for what it names. */
+  readonly path: string;
+  /** The objects in the plural, for messages. */
+  readonly objects: string;
 }
 
 /** Grants roles to the controllers of ACK in one mode. */
@@ -95,6 +107,8 @@ export class Inventory implements Stores {
   readonly #unlisted = new SetIndex<string>();
   readonly namespaces: NamespaceStore;
   readonly kinds: KindStore;
+  /** Where the sidecar issues the credentials of sources that have no granter. */
+  readonly endpoints: readonly Endpoint[];
   #revision = 0;
 
   constructor(context: InventoryContext, kinds: KnownKinds) {
@@ -102,6 +116,7 @@ export class Inventory implements Stores {
     this.#kinds = kinds;
     this.namespaces = this.of(NAMESPACES);
     this.kinds = this.of(KINDS_OF_CLUSTER);
+    this.endpoints = kinds.roleSources.flatMap(({ endpoint }) => endpoint ?? []);
   }
 
   /** Returns a store. Opens the store if nothing has needed it before. */

@@ -1,4 +1,4 @@
-import { apiVersionOf, type EventSubject } from "../formats/object-meta.ts";
+import type { EventSubject } from "../formats/object-meta.ts";
 import type { Paced } from "../formats/paced.ts";
 import type { AnnotatedObject } from "./annotated-objects.ts";
 import { findingSentences } from "./check.ts";
@@ -33,11 +33,6 @@ export interface StoreProblems {
   readonly revision?: (inventory: Inventory) => number;
   /** Reports the problems. Pauses regularly. */
   readonly scan: (scope: ProblemScope, report: (problem: Problem) => void) => Paced<void>;
-}
-
-export function annotatedSubject(object: AnnotatedObject): EventSubject {
-  const { kind, namespace, name, uid } = object;
-  return { apiVersion: apiVersionOf(object), kind, namespace, name: name ?? "", uid };
 }
 
 /** Returns the note of a problem: a message and its fix as sentences. */

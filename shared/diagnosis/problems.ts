@@ -1,6 +1,7 @@
 import type { AnnotatedObject } from "../core/annotated-objects.ts";
 import type { Finding } from "../core/check.ts";
-import { annotatedSubject, type Problem, type ProblemScope, type ResolvedObject } from "../core/problem.ts";
+import { resourceSubject } from "../core/event-subjects.ts";
+import { type Problem, type ProblemScope, type ResolvedObject } from "../core/problem.ts";
 import type { Paced } from "../formats/paced.ts";
 import { JUDGES, judgeOfKind } from "../judges.ts";
 import { kindOfAnnotated } from "../kinds.ts";
@@ -19,7 +20,7 @@ export function objectFindings(object: ResolvedObject, scope: ProblemScope): rea
 export function staleProblem(object: AnnotatedObject, fault: string): Problem {
   const note = "The annotations are stale: they do not match the role that resolves for the object, and could not be "
     + `updated: ${fault}`;
-  return { subject: annotatedSubject(object), reason: "StaleAnnotations", note };
+  return { subject: resourceSubject(object), reason: "StaleAnnotations", note };
 }
 
 /** Returns a number that changes with the objects whose problems are urgent. */

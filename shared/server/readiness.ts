@@ -24,10 +24,15 @@ export interface WebhookReadinessInput extends InventoryReadinessInput {
 export interface SidecarReadinessInput extends InventoryReadinessInput {
   /** The state of the sidecar's base identity. */
   readonly base: { readonly usable: boolean; readonly fault: string | null };
-  /** The state of the watch of --identity-secret-namespace; null if the sidecar does not read Secrets. */
-  readonly secrets: SourceStatus | null;
-  /** The same for --profile-namespace. */
-  readonly profile: SourceStatus | null;
+  /** The watches beside the inventory. */
+  readonly watched: readonly WatchedState[];
+}
+
+/** The state of a watch. */
+export interface WatchedState {
+  /** What is watched, in the singular and with its article. */
+  readonly subject: string;
+  readonly status: SourceStatus;
 }
 
 const MS_PER_SECOND = 1000;
@@ -63,18 +68,16 @@ export function webhookReadiness(input: WebhookReadinessInput): Readiness {
 }
 
 /**
- * Returns ready if the inventory, the list of Secrets and the profile are loaded and not older than 5 minutes, and the
- * base identity is usable. The sidecar remains ready during an STS outage, because it still serves cached sessions,
+ * Returns ready if the inventory and what else is watched are loaded and not older than 5 minutes, and the base
+ * identity is usable. The sidecar remains ready during an STS outage, because it still serves cached sessions,
  * which a restart would lose. With an inventory that is older than 5 minutes, the sidecar still issues credentials, but
  * it is unready so that operators notice the fault.
  */
-export function sidecarReadiness({ inventory, steadyMs, base, ...watched }: SidecarReadinessInput): Readiness {
-  const { secrets, profile } = watched;
+export function sidecarReadiness({ inventory, steadyMs, base, watched }: SidecarReadinessInput): Readiness {
   return readiness([
     stateOf("the inventory", inventory, steadyMs),
     reasonIf(!base.usable, base.fault ?? "STS has not verified the base identity yet"),
-    ...(secrets === null ? [] : [stateOf("the list of Secrets", secrets, steadyMs)]),
-    ...(profile === null ? [] : [stateOf("the profile of the installation", profile, steadyMs)]),
+    ...watched.map(({ subject, status }) => stateOf(subject, status, steadyMs)),
   ]);
 }
 

@@ -17,7 +17,7 @@ export interface CredentialCacheOptions {
   /** Counts each lookup. The result `stale` means that the cache returned a session whose last refresh failed. */
   readonly lookups?: { inc: (labels: { readonly result: "hit" | "miss" | "stale" }) => void };
   /** Called for a session whose lifetime is too short: a client may receive it with less than 16 minutes left. */
-  readonly onShortLived?: (key: string, lifeMs: number) => void;
+  readonly onShortLived?: (lookup: Lookup, lifeMs: number) => void;
   /** Called with its error when a refresh fails for the first time, and again after the next successful refresh. */
   readonly onRefresh?: (key: string, error: unknown, state: RefreshState) => void;
 }
@@ -239,7 +239,7 @@ export class CredentialCache {
     const lifeMs = session.lifeMs ?? UNKNOWN_LIFE.lifeMs;
     const minRemainingMs = lifeMs * (1 - REFRESH_AT.share - REFRESH_AT.jitter);
     const isShortLived = session.lifeMs !== null && minRemainingMs < LIFE_FOR_CLIENTS_MS;
-    if (entry.session === null && isShortLived) onShortLived(entry.key, lifeMs);
+    if (entry.session === null && isShortLived) onShortLived(entry.lookup, lifeMs);
     const delayMs = lifeMs * (REFRESH_AT.share + REFRESH_AT.jitter * (2 * random() - 1));
     if (entry.overdue !== null) onRefresh(entry.key, entry.overdue.error, "recovered");
     const noFailures = { failure: null, failuresInRow: 0, overdue: null, rejectedGrants: new WeakSet() };

@@ -9,13 +9,13 @@ import type { Signer } from "../sts/signature.ts";
 import type { CallerIdentity } from "./session.ts";
 
 /**
- * A `base` key is the identity of a controller, which may assume roles. A `role` key belongs to a role session, and an
- * `identity` key to an identity of Cluster API; both may not assume roles.
+ * A `base` key is the identity of a controller, which may assume roles. A `role` key belongs to a role session, and a
+ * `tool` key to a session of a tool, which reads several accounts; both may not assume roles.
  */
 export type IssuedKind = (typeof ISSUED_KINDS)[number];
 
 /** In the order in which the keys are evicted. */
-export const ISSUED_KINDS = ["identity", "role", "base"] as const;
+export const ISSUED_KINDS = ["tool", "role", "base"] as const;
 
 /** The properties of an issued key that `/sts` needs to verify a request that is signed with this key. */
 export interface IssuedKey extends Signer, CallerIdentity {

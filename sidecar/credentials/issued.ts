@@ -90,12 +90,12 @@ export class IssuedCredentials {
   }
 
   /**
-   * The account of the most recently issued key that has not expired, except for keys of identities; null if there is
+   * The account of the most recently issued key that has not expired, except for keys of tools; null if there is
    * no such key.
    */
   get accountID(): string | null {
     const nowMs = this.#clock.now();
-    const pinning = [...this.#all()].findLast(({ kind, expirationMs }) => kind !== "identity" && expirationMs > nowMs);
+    const pinning = [...this.#all()].findLast(({ kind, expirationMs }) => kind !== "tool" && expirationMs > nowMs);
     return pinning?.accountID ?? null;
   }
 

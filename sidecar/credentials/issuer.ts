@@ -1,8 +1,6 @@
 import { ResolverError } from "../../shared/formats/errors.ts";
-import { type IdentityGrant, identityOfGrant } from "../../shared/capa/grant-by-identity.ts";
 import type { Denial, Grant, RoleGrant } from "../../shared/core/grant.ts";
 import { accountOfARN } from "../../shared/formats/arn.ts";
-import { identityKey } from "../../shared/capa/identity.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/core/session.ts";
 import { sentBy } from "../../shared/refusals/refused-call.ts";
 import type { AuditClient, AuditLog } from "../audit-log.ts";
@@ -13,10 +11,9 @@ import type { RepeatEntry } from "../repeat-counter.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { RefusedCallError, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import type { CredentialCache } from "./cache.ts";
-import type { IdentitySessions } from "../identities/sessions.ts";
 import type { IssuedKind } from "./issued-journal.ts";
 import type { IssuedCredentials, StoredKey } from "./issued.ts";
-import { type Credentials, type Entry, type Lookup, sessionKey } from "./session.ts";
+import { type Credentials, type Entry, type Lookup, type SessionGrant, sessionKey } from "./session.ts";
 
 /** The settings of the sidecar on which the issued credentials depend. */
 export type IssuerSettings = Pick<
@@ -29,8 +26,6 @@ interface IssuerPorts {
   readonly profile: Pick<LiveClosures, "closures">;
   readonly sts: Pick<STS, "assumeRole">;
   readonly sessions: CredentialCache;
-  /** The sessions of CAPA identities. */
-  readonly identities: Pick<IdentitySessions, "get">;
   readonly issued: Pick<IssuedCredentials, "record" | "accountID">;
   readonly audit: Pick<AuditLog, "obtained" | "issued">;
   /**
@@ -98,6 +93,7 @@ export interface Issued {
  * chaining.
  */
 const DURATION_SECONDS = MAX_CHAINED_SECONDS;
+const DURATION_FIELD = "duration-seconds of the selector";
 const DEFAULT_SESSION: RequestedSession = { durationSeconds: DURATION_SECONDS, policy: null, policyARNs: [] };
 
 /** Whether the client receives the session of the default settings, or a shorter part of it. */
@@ -124,7 +120,7 @@ export class Issuer {
    * Returns the granted credentials, and records them for `/sts` and in the audit log. Rejects with the reason of a
    * denied grant, or with an STS error.
    */
-  async credentialsFor(grant: Grant | IdentityGrant, issue: IssueOptions): Promise<Issued> {
+  async credentialsFor(grant: Grant | SessionGrant, issue: IssueOptions): Promise<Issued> {
     const { kind, client, requested = DEFAULT_SESSION, isLate = () => false } = issue;
     if (grant.verdict === "denied") throw new ResolverError(grant.code, grant.message);
     if (grant.verdict === "role") {
@@ -133,14 +129,9 @@ export class Issuer {
     }
     const session = await this.#session(grant, requested);
     const { credentials } = session;
-    // The account of a static identity is known only after STS has returned it.
-    if (grant.verdict === "identity") {
-      this.#requireAllowed(credentials.accountID, "The identity", "ERR_IDENTITY_ACCOUNT");
-    }
     // A client whose request timed out does not receive the credentials, so the credentials must not pin the account.
     if (isLate()) return { credentials, shared: null };
-    // The clients of identities are tools that read several accounts, so an identity pins no account.
-    if (kind !== "identity") this.#pinAccount(credentials.accountID);
+    if (kind !== "tool") this.#pinAccount(credentials.accountID);
     const stored = await this.#ports.issued.record(credentials, grant.verdict === "base" ? "base" : kind);
     const repeats = this.#ports.audit.issued({ grant, client, ...session });
     return { credentials, shared: this.#sharedIssue(session, stored, repeats) };
@@ -153,21 +144,10 @@ export class Issuer {
     return { ...shared, credentials, entry, stored, repeats };
   }
 
-  #requireAllowed(accountID: string, subject: string, code: "ERR_IDENTITY_ACCOUNT" | "ERR_SELECTOR_NOT_GRANTED"): void {
-    const { allowedAccounts } = this.#settings;
-    if (allowedAccounts.length === 0 || allowedAccounts.includes(accountID)) return;
-    const kind = code === "ERR_IDENTITY_ACCOUNT" ? "an identity" : "a role";
-    const message = `${subject} is in account ${accountID}, which is not in --allowed-accounts. `
-      + `Use ${kind} of an allowed account, or add the account.`;
-    throw new ResolverError(code, message);
-  }
-
-  async #session(grant: Exclude<Grant, Denial> | IdentityGrant, requested: RequestedSession): Promise<KeyedSession> {
+  async #session(grant: Exclude<Grant, Denial> | SessionGrant, requested: RequestedSession): Promise<KeyedSession> {
     if (grant.verdict === "role") return this.#roleSession(grant, requested);
     if (grant.verdict === "base") return { sessionKey: "base", credentials: await this.#baseSession() };
-    const identity = identityOfGrant(grant);
-    const key = identity === null ? "base" : identityKey(identity);
-    return { sessionKey: key, credentials: await this.#ports.identities.get(grant) };
+    return { sessionKey: grant.sessionKey, credentials: await grant.get() };
   }
 
   /**
@@ -191,9 +171,13 @@ export class Issuer {
    * be older than the webhook's setting.
    */
   #checkAllowed({ roleARN, selectors, owner }: RoleGrant): void {
-    if (this.#settings.allowedAccounts.length === 0) return;
+    const { allowedAccounts } = this.#settings;
+    const accountID = accountOfARN(roleARN) ?? "";
+    if (allowedAccounts.length === 0 || allowedAccounts.includes(accountID)) return;
     const source = selectors.length === 0 ? `a ${owner.noun}` : `IAMRoleSelector ${selectors.join(", ")}`;
-    this.#requireAllowed(accountOfARN(roleARN) ?? "", `The role of ${source}`, "ERR_SELECTOR_NOT_GRANTED");
+    const message = `The role of ${source} is in account ${accountID}, which is not in --allowed-accounts. `
+      + "Use a role of an allowed account, or add the account.";
+    throw new ResolverError("ERR_SELECTOR_NOT_GRANTED", message);
   }
 
   async #baseSession(): Promise<Credentials> {
@@ -223,7 +207,7 @@ export class Issuer {
     const key = sessionKey(request, { identity: arn, region: this.#settings.region });
     const load = (signal: AbortSignal): Promise<Credentials> => this.#assume(grant, request, signal);
     const isGranted = (): boolean => this.#ports.isGranted?.(grant) ?? true;
-    const lookup = { key, grantedBy: grant.grantedBy, isAwaited, load, isGranted };
+    const lookup = { key, grantedBy: grant.grantedBy, isAwaited, load, isGranted, durationField: DURATION_FIELD };
     try {
       const credentials = await sessions.get(lookup);
       const session = { sessionKey: key, credentials };

@@ -1,4 +1,3 @@
-import type { IdentityReference } from "../../shared/core/capa-kinds.ts";
 import { hash } from "node:crypto";
 import type { SteadyClock } from "../../shared/core/clock.ts";
 import { compareText } from "../../shared/formats/text.ts";
@@ -13,7 +12,7 @@ export interface Caller {
   readonly identity: string;
   /** The Region of the STS endpoint; null for a custom endpoint. */
   readonly region: string | null;
-  /** The key of the CAPA identity to which the session belongs; absent for a role that selectors or CARM maps grant. */
+  /** The key of the only object to which the session belongs. Absent if objects with the same role may share it. */
   readonly owner?: string;
 }
 
@@ -35,22 +34,11 @@ export function sessionKey(request: SessionRequest, { identity, region, owner }:
 
 /** Returns the role ARN in a session key. */
 export function roleOfSession(key: string): string {
-  const [role] = partsOf(key);
+  const parts: unknown = JSON.parse(key);
+  const role: unknown = Array.isArray(parts) ? parts[0] : null;
   return typeof role === "string" ? role : "";
 }
 
-/** Returns the CAPA identity to which the session belongs, or null. */
-export function ownerOfSession(key: string): IdentityReference | null {
-  const owner = partsOf(key)[2];
-  if (typeof owner !== "string") return null;
-  const [kind, , name] = partsOf(owner);
-  return { kind: String(kind), name: String(name) };
-}
-
-function partsOf(key: string): readonly unknown[] {
-  const parts: unknown = JSON.parse(key);
-  return Array.isArray(parts) ? (parts as readonly unknown[]) : [];
-}
 
 function withoutSessionName(arn: string): string {
   return arn.replace(/^(arn:[^:]*:sts::\d*:assumed-role\/[^/]*)\/.*$/, "$1");
@@ -153,6 +141,17 @@ export function credentialsAt(session: CachedSession, reading: ClockReading): Cr
   return { ...credentials, expirationMs: Math.floor(reading.nowMs + remaining) };
 }
 
+/** A grant of credentials that are obtained in their own way, such as with a chain of roles. */
+export interface SessionGrant {
+  readonly verdict: "session";
+  /** Identifies the session and its renewals. Contains no secret. */
+  readonly sessionKey: string;
+  /** Returns the credentials. Rejects if they may not be issued. */
+  readonly get: () => Promise<Credentials>;
+  /** What the audit log contains of the grant. */
+  readonly auditFields: Readonly<Record<string, unknown>>;
+}
+
 /** Requests new credentials from STS. `signal` aborts when the call times out or the cache closes. */
 export type Load = (signal: AbortSignal) => Promise<Credentials>;
 
@@ -180,6 +179,8 @@ export interface Lookup {
    * and does not refresh it.
    */
   readonly isGranted?: () => boolean;
+  /** What sets the duration of the session, for the log. Absent if nothing does. */
+  readonly durationField?: string;
   /** Whether a client waits for the call; default true. The rate limiter prefers calls for waiting clients. */
   readonly isAwaited?: boolean;
 }

@@ -1,23 +1,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../shared/core/clock.ts";
 import { type KindArgument, parseKindArgument } from "../../shared/core/ack-groups.ts";
-import { LIMITS } from "../../shared/core/limits.ts";
-import { ResolverError } from "../../shared/formats/errors.ts";
 import { isJsonObject } from "../../shared/formats/json.ts";
 import { type Labels, parseLabels } from "../../shared/formats/label-selector.ts";
-import { namespaceNameFaults } from "../../shared/formats/names.ts";
 import { quote } from "../../shared/formats/text.ts";
 import type { Inventory } from "../../shared/core/inventory.ts";
-import { grantIdentity, type IdentityGrant, servesIdentities } from "../../shared/capa/grant-by-identity.ts";
 import { grantInNamespace, grantSelector } from "../../shared/core/grant-decision.ts";
 import { deny, describeKinds, type Grant } from "../../shared/core/grant.ts";
 import { notLoaded } from "../../shared/server/readiness.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
 import type { IssuedKind } from "../credentials/issued-journal.ts";
 import type { Issuer } from "../credentials/issuer.ts";
+import type { SessionGrant } from "../credentials/session.ts";
 import { checkProfileKnown, type LiveClosures } from "../installed-profile.ts";
 import type { SidecarOptions } from "../options.ts";
 import type { AnswerMemo } from "./answer-memo.ts";
+import { namespaceFaults, rejectIfAny, rejectQuery, searchOf, unknownParameters } from "./query.ts";
 import { ANSWER_LIMIT_MS, credentialsBody, sendCredentials, withAnswerLimit } from "./respond.ts";
 
 export interface CredentialRoutePorts {
@@ -29,12 +27,15 @@ export interface CredentialRoutePorts {
 }
 
 /** What a request asks for. */
-interface Demand {
+export interface Demand {
   readonly kind: IssuedKind;
   /** What the request asks for as text, without labels, of which a client could send any number. */
   readonly client: string;
-  readonly decide: (inventory: Inventory) => Grant | IdentityGrant;
+  readonly decide: (inventory: Inventory) => Grant | SessionGrant;
 }
+
+/** Issues the credentials that the request of the reply asks for. `read` returns what it asks for, or throws. */
+export type IssueCredentials = (reply: FastifyReply, read: () => Demand) => Promise<FastifyReply>;
 
 /** Adds the routes `GET /v1/credentials` and `GET /v1/credentials/...`. */
 export function addCredentialRoutes(app: FastifyInstance, options: SidecarOptions, ports: CredentialRoutePorts): void {
@@ -61,22 +62,6 @@ export function addCredentialRoutes(app: FastifyInstance, options: SidecarOption
     const decide = (inventory: Inventory): Grant => grantSelector(inventory, request.params.name, options);
     return { kind: "role", client: "selectors", decide };
   }));
-  if (servesIdentities(options)) addIdentityRoute(app, options, ports);
-}
-
-function addIdentityRoute(app: FastifyInstance, options: SidecarOptions, ports: CredentialRoutePorts): void {
-  const path = "/v1/credentials/identities/:kind/:name";
-  app.get<{ Params: { kind: string; name: string } }>(path, (request, reply) => {
-    const { kind, name } = request.params;
-    const namespace = readNamespaceParameter(request.url);
-    request.requested = () => ({ kind, name, namespace });
-    return issueCredentials(ports, reply, () => {
-      const decide = (inventory: Inventory): Grant | IdentityGrant => (
-        grantIdentity(inventory, { kind, name, namespace }, options)
-      );
-      return { kind: "identity", client: `identities/${kind}/${name} ${namespace}`, decide };
-    });
-  });
 }
 
 /** Returns the route and the parameters of the request, for the audit log. */
@@ -135,7 +120,7 @@ function servedKinds(requested: KindArgument, served: readonly KindArgument[]): 
  * Issues the credentials that the request asks for. Decides first: a removed selector grants no role, even if the cache
  * still has the session of its role.
  */
-async function issueCredentials(
+export async function issueCredentials(
   { source, profile, answers, issuer, clock }: CredentialRoutePorts, reply: FastifyReply, read: () => Demand,
 ): Promise<FastifyReply> {
   const { request } = reply;
@@ -144,7 +129,7 @@ async function issueCredentials(
   checkProfileKnown(profile);
   const { knowledge } = answers;
   const grant = decide(knowledge.inventory);
-  if (grant.verdict !== "identity") request.grant = grant;
+  if (grant.verdict !== "session") request.grant = grant;
   const client = { key, fields: () => clientFields(request) };
   const issued = await withAnswerLimit(clock, ANSWER_LIMIT_MS.container, (isLate) =>
     issuer.credentialsFor(grant, { kind, client, isLate }));
@@ -183,45 +168,10 @@ function readResourceDescription(path: string): ResourceDescription {
   return { kinds: kinds.flatMap(({ kind }) => (kind === null ? [] : [kind])), kindText, labels };
 }
 
-/** Throws ERR_REQUEST_MALFORMED if the path has a query. */
-function rejectQuery(path: string): void {
-  rejectIfAny(unknownParameters(searchOf(path), []));
-}
-
-/** Parses the query `namespace=NS` of a path. Throws ERR_REQUEST_MALFORMED, which lists every fault. */
-function readNamespaceParameter(path: string): string {
-  const search = searchOf(path);
-  const faults = unknownParameters(search, ["namespace"]);
-  const [namespace = "", ...others] = search.getAll("namespace");
-  if (others.length > 0) faults.push("namespace is repeated");
-  if (!search.has("namespace")) faults.push("namespace is missing (add namespace=NS, the namespace of the cluster)");
-  else faults.push(...namespaceFaults(namespace));
-  rejectIfAny(faults);
-  return namespace;
-}
-
 /** Returns `name`. Throws ERR_REQUEST_MALFORMED if `name` is not a valid namespace name. */
 function checkNamespaceName(name: string): string {
   rejectIfAny(namespaceFaults(name));
   return name;
-}
-
-function namespaceFaults(name: string): string[] {
-  return namespaceNameFaults(name).map((fault) => `namespace ${quote(name)}: ${fault}`);
-}
-
-function searchOf(path: string): URLSearchParams {
-  const mark = path.indexOf("?");
-  const search = new URLSearchParams(mark < 0 ? "" : path.slice(mark + 1));
-  const { value: limit } = LIMITS.queryParameters;
-  if (search.size > limit) rejectIfAny([`the query has ${search.size} parameters (limit: ${limit})`]);
-  return search;
-}
-
-function unknownParameters(search: URLSearchParams, known: readonly string[]): string[] {
-  const unknown = [...new Set(search.keys())].filter((name) => !known.includes(name));
-  const accepted = known.length === 0 ? "no parameters" : known.join(" and ");
-  return unknown.map((name) => `parameter ${quote(name)} is unknown (this path accepts ${accepted})`);
 }
 
 /** Returns the labels in the query. Returns null if the query has no `label`, and an empty map for `label=`. */
@@ -229,11 +179,4 @@ function readLabels(texts: readonly string[], faults: string[]): Labels | null {
   if (texts.length === 0) return null;
   if (texts.length === 1 && texts[0] === "") return new Map();
   return parseLabels(texts, (text, fault) => void faults.push(`label ${quote(text)}: ${fault}`));
-}
-
-function rejectIfAny(faults: readonly string[]): void {
-  if (faults.length === 0) return;
-  const { value: limit } = LIMITS.faultsPerCheck;
-  const more = faults.length > limit ? `; and ${faults.length - limit} more` : "";
-  throw new ResolverError("ERR_REQUEST_MALFORMED", `Invalid request: ${faults.slice(0, limit).join("; ")}${more}.`);
 }

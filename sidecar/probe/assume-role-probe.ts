@@ -18,27 +18,27 @@ interface AssumeRoleProbePorts {
 }
 
 /**
- * The mean pause between two steps, in ms; the jitter is ±50%. A step probes one role, or reads all selectors and
- * identities again after a change of the inventory. Probing 500 roles takes 25 s, and 10% of the STS rate limit.
+ * The mean pause between two steps, in ms; the jitter is ±50%. A step probes one role, or reads all objects again
+ * after a change of the inventory. Probing 500 roles takes 25 s, and 10% of the STS rate limit.
  */
 const PAUSE_MS = 50;
 /** The mean pause while no role is due, in ms. */
 const IDLE_PAUSE_MS = 1_000;
-/** The minimum time between two reads of all selectors and identities, in ms. */
+/** The minimum time between two reads of all objects, in ms. */
 const READ_PAUSE_MS = 1_000;
 /** The pause after a probe for which STS was not called or did not respond, in ms. */
 const UNAVAILABLE_PAUSE_MS = 30_000;
 /** The delay until the next probe of a role that STS rejected, in ms. */
 const RETRY_MS = 10 * 60_000;
 /**
- * The maximum number of probed selectors and identities. Probe sessions and client sessions share a cache. With this
+ * The maximum number of probed objects. Probe sessions and client sessions share a cache. With this
  * maximum, probe sessions fill at most half of the cache.
  */
 const LIMIT = 500;
 
 interface ProbeState {
   readonly roles: ProbedRoles;
-  /** The name of the selector or identity. */
+  /** The name of the object. */
   readonly name: string;
   /** A key that identifies the role and its parameters; null if the object has no usable role. */
   readonly key: string | null;
@@ -48,10 +48,10 @@ interface ProbeState {
 }
 
 /**
- * Runs checks IRS-27 and CI-35: assumes each granted role of selectors and identities in the background, one role at a
- * time. Objects that have the same role and session parameters share one cached session. Logs one line when STS rejects
- * a role, and one line when the role works again. Requests do not wait for probes and do not depend on their results,
- * but find their sessions in the cache. A session that no client uses is not renewed.
+ * Runs the checks that assume roles, such as IRS-27: assumes each granted role of their objects in the background, one
+ * role at a time. Objects that have the same role and session parameters share one cached session. Logs one line when
+ * STS rejects a role, and one line when the role works again. Requests do not wait for probes and do not depend on
+ * their results, but find their sessions in the cache. A session that no client uses is not renewed.
  */
 export class AssumeRoleProbe {
   readonly #ports: AssumeRoleProbePorts;
@@ -79,9 +79,9 @@ export class AssumeRoleProbe {
     this.#stopping.abort();
   }
 
-  /** The number of selectors whose role STS rejected in the last probe. */
-  get failing(): number {
-    return [...this.#states.values()].filter(({ failing, roles }) => failing && roles.of === "selector").length;
+  /** Returns the number of objects of the check whose role STS rejected in the last probe. */
+  failing(check: string): number {
+    return [...this.#states.values()].filter(({ failing, roles }) => failing && roles.check === check).length;
   }
 
   /** Returns the mean pause until the next step, in ms. */
@@ -126,8 +126,7 @@ export class AssumeRoleProbe {
     const { roles, name } = state;
     state.dueMs = Infinity;
     const target = roles.target(name);
-    if (target === null && roles.of === "selector") return PAUSE_MS;
-    // A namespace that may use the identity can be created, and the role of a source can be repaired.
+    if (target === null && !roles.retries) return PAUSE_MS;
     if (target === null || target.isBlocked) return this.#skip(state, RETRY_MS);
     try {
       await target.assume();
@@ -151,8 +150,8 @@ export class AssumeRoleProbe {
       return UNAVAILABLE_PAUSE_MS;
     }
     // Any other error means that the sidecar itself denied the role, for example because the account of the role is not
-    // allowed. The access key of an identity can be repaired.
-    return this.#skip(state, state.roles.of === "identity" ? RETRY_MS : Infinity);
+    // allowed.
+    return this.#skip(state, state.roles.retries ? RETRY_MS : Infinity);
   }
 
   /** Counts the probe, and repeats it after `retryMs`. Returns the mean pause until the next step. */

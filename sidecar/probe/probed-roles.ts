@@ -1,18 +1,14 @@
-import { IDENTITIES } from "../../shared/capa/identities.ts";
-import { completeChain, grantToAnyNamespace, type IdentityGrant } from "../../shared/capa/grant-by-identity.ts";
-import type { Grant, RoleGrant, RoleQuery } from "../../shared/core/grant.ts";
-import type { Identity, RoleIdentity } from "../../shared/capa/identity.ts";
-import { ROLE_IDENTITY } from "../../shared/core/capa-kinds.ts";
-import type { Inventory } from "../../shared/core/inventory.ts";
+import type { Grant, RoleGrant } from "../../shared/core/grant.ts";
 import type { EffectiveSelector } from "../../shared/core/effective-selector.ts";
-import { RefusedRoleError } from "../refused-roles/refused-identities.ts";
 import type { UpstreamSTSError } from "../sts-upstream/errors.ts";
 
 /** The roles that one check probes. Each role belongs to an object, and is probed under the name of the object. */
 export interface ProbedRoles {
-  readonly check: "IRS-27" | "CI-35";
+  readonly check: string;
   /** The kind of the objects, in log lines. */
-  readonly of: "selector" | "identity";
+  readonly of: string;
+  /** Whether a role is probed again that the sidecar does not grant now, although its object has not changed. */
+  readonly retries: boolean;
   /** Yields the name of each object, and a key that changes if its role may change; null if it has no usable role. */
   roles(): Iterable<readonly [name: string, key: string | null]>;
   /** Returns the role of the object, or null if the sidecar does not grant it now. */
@@ -48,6 +44,7 @@ export function probedSelectors({ selectors, grantOf, assume }: ProbedSelectorsP
   return {
     check: "IRS-27",
     of: "selector",
+    retries: false,
     *roles() {
       for (const selector of selectors()) {
         const key = keys.get(selector) ?? keyOf(selector.name);
@@ -61,56 +58,4 @@ export function probedSelectors({ selectors, grantOf, assume }: ProbedSelectorsP
       return { roleARN: grant.roleARN, isBlocked: false, assume: () => assume(grant), isRejected: () => true };
     },
   };
-}
-
-interface ProbedIdentitiesPorts {
-  readonly inventory: Inventory;
-  readonly query: Pick<RoleQuery, "scope" | "settings">;
-  /** Rejects with RefusedRoleError if STS rejects a role of the chain. */
-  readonly assume: (grant: IdentityGrant) => Promise<unknown>;
-  /** Whether STS rejected the role of the identity in the last call. */
-  readonly isRefused: (identity: Identity) => boolean;
-}
-
-/** Returns the roles of the AWSClusterRoleIdentities whose chain is complete, for check CI-35. */
-export function probedIdentities({ inventory, query, assume, isRefused }: ProbedIdentitiesPorts): ProbedRoles {
-  const ids = new ObjectIDs();
-  return {
-    check: "CI-35",
-    of: "identity",
-    *roles() {
-      for (const identity of inventory.of(IDENTITIES).all()) {
-        if (identity.kind !== ROLE_IDENTITY) continue;
-        const chain = completeChain(inventory, identity);
-        yield [identity.name, chain === null ? null : chain.map((link) => ids.of(link)).join(" ")];
-      }
-    },
-    target(name) {
-      const grant = grantToAnyNamespace(inventory, { kind: ROLE_IDENTITY, name }, query);
-      const role = grant?.roles.at(-1);
-      return grant === null || role === undefined ? null : targetOf(role, grant);
-    },
-  };
-
-  function targetOf(role: RoleIdentity, grant: IdentityGrant): ProbeTarget {
-    const roleARN = role.roleARN ?? "";
-    return {
-      roleARN,
-      isBlocked: grant.roles.some((source) => source !== role && isRefused(source)),
-      assume: () => assume(grant),
-      isRejected: (error) => !(error instanceof RefusedRoleError) || error.identity.name === role.name,
-    };
-  }
-}
-
-/** Numbers objects. A changed identity is a different object, and has another number. */
-class ObjectIDs {
-  readonly #ids = new WeakMap<object, number>();
-  #last = 0;
-
-  of(object: object): number {
-    const id = this.#ids.get(object) ?? ++this.#last;
-    this.#ids.set(object, id);
-    return id;
-  }
 }

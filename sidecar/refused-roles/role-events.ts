@@ -1,19 +1,13 @@
 import { SELECTORS } from "../../shared/ack/selectors.ts";
-import { selectorSubject } from "../../shared/ack/selectors.ts";
-import { identitySubject } from "../../shared/capa/identity.ts";
-import { annotatedSubject } from "../../shared/core/problem.ts";
+import { resourceSubject, selectorSubject } from "../../shared/core/event-subjects.ts";
 import type { ClusterPorts } from "../../shared/api/api.ts";
 import { listPages } from "../../shared/api/list-watch.ts";
 import { resourceOf } from "../../shared/core/ack-resource.ts";
-import { describeIdentity, REFERRER_KINDS } from "../../shared/core/capa-kinds.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import type { EventSubject } from "../../shared/formats/object-meta.ts";
 import type { Inventory } from "../../shared/core/inventory.ts";
-import { type Identity, identityKey } from "../../shared/capa/identity.ts";
-import { readReferrer, referenceOf } from "../../shared/capa/referrer.ts";
 import type { TypeEntry } from "../../shared/core/resource-types.ts";
 import type { RoleGrant } from "../../shared/core/grant.ts";
-import { identityChain } from "../../shared/capa/identity-chain.ts";
 import { selectionFor } from "../../shared/ack/selection.ts";
 import { BoundedMap } from "../../shared/server/bounded-map.ts";
 import { MAX_NOTE_BYTES } from "../../shared/server/event-series.ts";
@@ -22,43 +16,18 @@ import type { Logger } from "../../shared/server/logger.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
 import type { SidecarMetrics } from "../metrics.ts";
 import type { RefusedCallError } from "../sts-upstream/errors.ts";
-import type { RefusedRole } from "./refused-identities.ts";
 
-/** Yields resources whose role the selector sets. Lists only metadata. */
-function affectedResources(selector: string, ports: AffectedPorts): AsyncIterable<EventSubject> {
-  const { inventory, groups } = ports;
-  const types = Array.from(inventory.kinds.installedTypes()).filter(({ group }) => groups.includes(group));
-  return affectedObjects(types, ports, {
+/** Finds the resources whose role the selector sets. */
+function resourcesOf(selector: string, inventory: Inventory, groups: readonly string[]): Search {
+  return {
+    types: Array.from(inventory.kinds.installedTypes()).filter(({ group }) => groups.includes(group)),
     metadataOnly: true,
     subjectOf(object) {
       const resource = resourceOf(object);
       const { outcome, selectors } = selectionFor(inventory, resource);
-      return outcome === "selected" && selectors[0]?.name === selector ? annotatedSubject(resource) : null;
+      return outcome === "selected" && selectors[0]?.name === selector ? resourceSubject(resource) : null;
     },
-  });
-}
-
-/**
- * Yields clusters, and other objects that use an identity, whose chain contains the identity and allows their
- * namespace. Templates use no credentials.
- */
-function affectedClusters(identity: Identity, ports: AffectedPorts): AsyncIterable<EventSubject> {
-  const { inventory } = ports;
-  const types = REFERRER_KINDS.flatMap(({ group, kind, isTemplate }) => {
-    const version = isTemplate ? null : inventory.kinds.servedVersion(group, kind);
-    return version === null ? [] : [{ group, version, kind }];
-  });
-  const subjectOf = (object: JsonObject): EventSubject | null => subjectIfAffected(object, identity, inventory);
-  return affectedObjects(types, ports, { metadataOnly: false, subjectOf });
-}
-
-function subjectIfAffected(object: JsonObject, identity: Identity, inventory: Inventory): EventSubject | null {
-  const referrer = readReferrer(object);
-  const reference = referrer === null ? null : referenceOf(referrer, inventory.runtime);
-  if (referrer === null || reference === null) return null;
-  const { identities, denial } = identityChain(inventory, reference, referrer.namespace);
-  const key = identityKey(identity);
-  return denial === null && identities.some((one) => identityKey(one) === key) ? annotatedSubject(referrer) : null;
+  };
 }
 
 /** The maximum number of objects that are reported for one role. */
@@ -69,12 +38,12 @@ const MAX_PAGES = 20;
 
 interface AffectedPorts extends Omit<ClusterPorts, "random"> {
   readonly inventory: Inventory;
-  /** The groups of --group. */
-  readonly groups: readonly string[];
   readonly stopping: AbortSignal;
 }
 
-interface Search {
+/** How to find the objects that a role affects. */
+export interface Search {
+  readonly types: readonly TypeEntry[];
   /** Whether to list only the metadata of the objects. */
   readonly metadataOnly: boolean;
   /** Returns the subject of an Event; null if the role does not affect the object. */
@@ -82,11 +51,11 @@ interface Search {
 }
 
 /**
- * Yields up to 20 objects of the types that a role affects. Lists the objects with the rights of the controller, whose
+ * Yields up to 20 objects that a role affects. Lists the objects with the rights of the controller, whose
  * service account the sidecar uses. Skips a type that cannot be listed.
  */
 async function* affectedObjects(
-  types: readonly TypeEntry[], ports: AffectedPorts, { metadataOnly, subjectOf }: Search,
+  ports: AffectedPorts, { types, metadataOnly, subjectOf }: Search,
 ): AsyncIterable<EventSubject> {
   let found = 0;
   for (const type of types) {
@@ -128,20 +97,20 @@ interface RoleEventPorts extends ClusterPorts {
   readonly identity: string;
 }
 
-/** The minimum time between two searches for the objects that use the role of one selector or identity, in ms. */
+/** The minimum time between two searches for the objects that use the role of one object, in ms. */
 const SEARCH_MS = 30 * 60_000;
-/** The maximum number of selectors and identities whose search time is stored. */
+/** The maximum number of objects whose search time is stored. */
 const MAX_SEARCHES = 1_000;
 
 /**
- * Writes Events about roles that STS rejects: on the IAMRoleSelector or the identity, and on objects that use the role.
- * So a user of a resource or cluster sees why its controller gets no credentials.
+ * Writes Events about roles that STS rejects: on the object that contains the role, such as an IAMRoleSelector, and on
+ * objects that use the role. So a user of a resource sees why its controller gets no credentials.
  */
 export class RoleEvents {
   readonly #ports: RoleEventPorts;
   readonly #events: EventRecorder;
   readonly #stopping = new AbortController();
-  /** The steady time of the last search of each selector and identity. */
+  /** The steady time of the last search for each object. */
   readonly #searchedMs = new BoundedMap<string, number>(MAX_SEARCHES);
   #running: Promise<void> = Promise.resolve();
   /** The searches, one after the other. */
@@ -163,30 +132,18 @@ export class RoleEvents {
 
   /** Reports that STS rejected the role of the grant. Never waits and never throws. */
   refused(grant: RoleGrant, error: RefusedCallError): void {
-    const { source: { inventory } } = this.#ports;
+    const { source: { inventory }, groups } = this.#ports;
     for (const name of grant.selectors) {
       const selector = inventory.of(SELECTORS).get(name);
       if (selector === undefined) continue;
-      const note = noteOf(`IAMRoleSelector ${name}`, error);
-      const users = (): AsyncIterable<EventSubject> => affectedResources(name, this.#search(inventory));
-      this.#report({ subject: selectorSubject(selector), note, users });
+      const users = (): Search => resourcesOf(name, inventory, groups);
+      this.report({ subject: selectorSubject(selector), object: `IAMRoleSelector ${name}`, error, users });
     }
   }
 
-  /** Reports that STS rejected the role of the identity. Never rejects. */
-  async identityRefused({ identity, error }: RefusedRole): Promise<void> {
-    const { source: { inventory } } = this.#ports;
-    const note = noteOf(describeIdentity(identity), await error());
-    const users = (): AsyncIterable<EventSubject> => affectedClusters(identity, this.#search(inventory));
-    this.#report({ subject: identitySubject(identity, inventory), note, users });
-  }
-
-  #search(inventory: Inventory): AffectedPorts {
-    const { api, clock, groups } = this.#ports;
-    return { api, clock, groups, inventory, stopping: this.#stopping.signal };
-  }
-
-  #report({ subject, note, users }: Refusal): void {
+  /** Reports that STS rejected the role of the object. Never waits and never throws. */
+  report({ subject, object, error, users }: RefusedObject): void {
+    const note = noteOf(object, error);
     this.#record(subject, note);
     const key = JSON.stringify([subject.kind, subject.namespace, subject.name]);
     if (this.#ports.clock.steady() - (this.#searchedMs.get(key) ?? -Infinity) < SEARCH_MS) return;
@@ -197,9 +154,11 @@ export class RoleEvents {
     ));
   }
 
-  async #recordUsers(users: Refusal["users"], note: string): Promise<void> {
-    if (this.#stopping.signal.aborted) return;
-    for await (const user of users()) this.#record(user, note);
+  async #recordUsers(users: RefusedObject["users"], note: string): Promise<void> {
+    const { api, clock, source: { inventory } } = this.#ports;
+    const stopping = this.#stopping.signal;
+    if (stopping.aborted) return;
+    for await (const user of affectedObjects({ api, clock, inventory, stopping }, users())) this.#record(user, note);
   }
 
   #record(subject: EventSubject, note: string): void {
@@ -207,11 +166,14 @@ export class RoleEvents {
   }
 }
 
-interface Refusal {
+/** An object whose role STS rejected. */
+export interface RefusedObject {
   readonly subject: EventSubject;
-  readonly note: string;
-  /** Returns the objects that use the role. */
-  readonly users: () => AsyncIterable<EventSubject>;
+  /** The kind and the name of the object, for the note. */
+  readonly object: string;
+  readonly error: RefusedCallError;
+  /** Returns how to find the objects that use the role. */
+  readonly users: () => Search;
 }
 
 /** Returns the note of the object that contains the role. The recorder cuts off the answer of STS, which is last. */

@@ -1,5 +1,5 @@
 import { STSServiceException } from "@aws-sdk/client-sts";
-import { type ErrorCode, ResolverError } from "../../shared/formats/errors.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
 import { stringAt } from "../../shared/formats/json.ts";
 import { printable, quote } from "../../shared/formats/text.ts";
 import { signerCause } from "../../shared/refusals/refusal-causes.ts";
@@ -55,6 +55,12 @@ export class RejectedSignerError extends ResolverError {
     this.response = response;
   }
 }
+
+/**
+ * The error of a call that lacks its own caller, such as an access key or a token. The cached session must not be used
+ * again.
+ */
+export class DeniedCallerError extends ResolverError {}
 
 /** The error ERR_STS_UNAVAILABLE of a call that STS throttled. */
 export class ThrottledSTSError extends ResolverError {
@@ -236,8 +242,6 @@ interface Backoff {
   readonly isRejection: boolean;
 }
 
-/** The errors of an access key that STS rejects, and of a ServiceAccount for which the API server issues no token. */
-const CALLER_DENIALS: ReadonlySet<ErrorCode> = new Set(["ERR_IDENTITY_SECRET", "ERR_IDENTITY_TOKEN"]);
 /** The delay after any other failure is random, between 0 and a limit that doubles with each failure in a row. */
 const BACKOFF = { firstMs: 200, maxMs: 30_000 } as const;
 
@@ -252,7 +256,7 @@ export function backoffFor(error: unknown, failuresInRow: number, random: number
     const { delayMs = REJECTION_MS, isDenial = false } = CODES.get(code) ?? {};
     return { delayMs, isCounted: true, evictsSession: isDenial, isRejection: true };
   }
-  const evictsSession = error instanceof ResolverError && CALLER_DENIALS.has(error.code);
+  const evictsSession = error instanceof DeniedCallerError;
   const delayMs = random * Math.min(BACKOFF.maxMs, BACKOFF.firstMs * 2 ** failuresInRow);
   return { delayMs, isCounted: true, evictsSession, isRejection: false };
 }

@@ -11,8 +11,8 @@ import {
 import { namespaceObject, selectorObject } from "../shared/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { HOUR, MINUTE, SECOND } from "./fake-sts.ts";
-import { secretData } from "./identities/secret-server.ts";
-import { TokenServer } from "./identities/token-server.ts";
+import { secretData } from "./capa/secret-server.ts";
+import { TokenServer } from "./capa/token-server.ts";
 import { RecordedLog } from "./recorded-log.ts";
 import { BASE_IDENTITY, ROLE_A, SidecarUnderTest } from "./sidecar-under-test.ts";
 import { Controller } from "./sts/controller.ts";

@@ -1,6 +1,5 @@
 import { test } from "tap";
 import { ResolverError } from "../../shared/formats/errors.ts";
-import { identityKey } from "../../shared/capa/identity.ts";
 import { EventLog } from "../../sidecar/event-log.ts";
 import { CircuitOpenError } from "../../sidecar/sts-upstream/errors.ts";
 import { RecordedLog } from "./recorded-log.ts";
@@ -75,20 +74,19 @@ test("logs a failed session refresh and its recovery, but logs no failure while 
 
 test("logs a short session lifetime once per process, and logs the fix", (t) => {
   const { log, lines } = subject();
-  log.logShortSession('["arn:role","digest"]', 900_000);
-  log.logShortSession('["arn:other","digest"]', 900_000);
+  const durationField = "duration-seconds of the selector";
+  log.logShortSession({ key: '["arn:role","digest"]', durationField }, 900_000);
+  log.logShortSession({ key: '["arn:other","digest"]', durationField }, 900_000);
   const fix = "set MaxSessionDuration of the role and duration-seconds of the selector to at least 3600";
   t.match(lines, [{ level: "warn", role_arn: "arn:role", life_seconds: 900, fix }]);
   t.equal(lines.length, 1);
   t.end();
 });
 
-test("names the identity whose session lifetime is too short, not a selector", (t) => {
+test("names only the role of a session whose lifetime is too short if nothing else sets its duration", (t) => {
   const { log, lines } = subject();
-  const owner = identityKey({ kind: "AWSClusterRoleIdentity", namespace: "", name: "capa" });
-  log.logShortSession(JSON.stringify(["arn:role", "digest", owner]), 900_000);
-  const setting = "durationSeconds of AWSClusterRoleIdentity \"capa\"";
-  t.match(lines, [{ role_arn: "arn:role", fix: `set MaxSessionDuration of the role and ${setting} to at least 3600` }]);
+  log.logShortSession({ key: JSON.stringify(["arn:role", "digest", "owner"]) }, 900_000);
+  t.match(lines, [{ role_arn: "arn:role", fix: "set MaxSessionDuration of the role to at least 3600" }]);
   t.end();
 });
 

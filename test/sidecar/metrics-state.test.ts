@@ -8,7 +8,6 @@ const QUIET: SidecarState = {
   guard: { circuit: "closed", inFlight: 0, waiting: 0 },
   base: { lastVerification: null },
   probe: null,
-  refused: { size: 0 },
 };
 
 async function metricsOf(state: Partial<SidecarState>): Promise<string> {
@@ -33,7 +32,6 @@ test("reports zero for each count and no base identity if the sidecar is idle", 
       "sts_calls_in_flight 0",
       "sts_calls_waiting 0",
       "failing_roles 0",
-      "refused_identities 0",
     ].join("\n"),
   );
 });
@@ -49,8 +47,7 @@ test("reports every state, and the earliest expiration of the sessions of a role
     },
     guard: { circuit: "open", inFlight: 2, waiting: 3 },
     base: { lastVerification: { ageMs: 2500, expirationMs: NOW_MS + 4_000 } },
-    probe: { failing: 4 },
-    refused: { size: 5 },
+    probe: { failing: (check) => (check === "IRS-27" ? 4 : 0) },
   });
   t.equal(
     text,
@@ -65,7 +62,6 @@ test("reports every state, and the earliest expiration of the sessions of a role
       "base_identity_age_seconds 2.5",
       "base_identity_expiry_seconds 4",
       "failing_roles 4",
-      "refused_identities 5",
     ].join("\n"),
   );
   t.notMatch(

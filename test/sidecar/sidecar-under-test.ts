@@ -1,5 +1,6 @@
 import { INVENTORY_KINDS } from "../../shared/kinds.ts";
 import { IDENTITIES } from "../../shared/capa/identities.ts";
+import { type IdentityQuery, servesIdentities } from "../../shared/capa/grant-by-identity.ts";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
 import { isStillGranted } from "../../shared/core/grant-decision.ts";
 import { Inventory } from "../../shared/core/inventory.ts";
@@ -12,20 +13,23 @@ import { buildSidecar } from "../../sidecar/app.ts";
 import { AuditLog } from "../../sidecar/audit-log.ts";
 import { BaseIdentity } from "../../sidecar/base/identity.ts";
 import { CredentialCache } from "../../sidecar/credentials/cache.ts";
-import { IdentitySessions, isCurrentIdentity } from "../../sidecar/identities/sessions.ts";
+import { identityFields } from "../../sidecar/capa/identity-grant.ts";
+import { createIdentityMetrics } from "../../sidecar/capa/identity-metrics.ts";
+import { addIdentityRoute } from "../../sidecar/capa/identity-route.ts";
+import { IdentitySessions, isCurrentIdentity } from "../../sidecar/capa/identity-sessions.ts";
 import { IssuedCredentials } from "../../sidecar/credentials/issued.ts";
 import { Issuer, type IssuerSettings } from "../../sidecar/credentials/issuer.ts";
 import type { Credentials, SigningCredentials } from "../../sidecar/credentials/session.ts";
-import { createSidecarMetrics, registerSidecarState, type SidecarMetrics } from "../../sidecar/metrics.ts";
+import { createSidecarMetrics, registerSidecarState } from "../../sidecar/metrics.ts";
 import type { LiveClosures } from "../../sidecar/installed-profile.ts";
-import { IdentitySecrets } from "../../sidecar/identities/secrets.ts";
+import { IdentitySecrets } from "../../sidecar/capa/access-keys.ts";
 import type { SidecarOptions } from "../../sidecar/options.ts";
-import { ServiceAccountTokens } from "../../sidecar/identities/service-account-tokens.ts";
+import { ServiceAccountTokens } from "../../sidecar/capa/service-account-tokens.ts";
 import { TokenCheck } from "../../sidecar/http/request-check.ts";
 import { namespaceObject, NOTHING_CLOSED, put, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { RecordedLog } from "./recorded-log.ts";
-import { SECRET_NAMESPACE, type SecretData, SecretServer } from "./identities/secret-server.ts";
+import { SECRET_NAMESPACE, type SecretData, SecretServer } from "./capa/secret-server.ts";
 
 export const TOKEN = "planted-token-0123456789abcdef";
 export const HEADERS = { host: "127.0.0.1:9780", authorization: TOKEN };
@@ -37,7 +41,7 @@ export const BASE_IDENTITY = {
 export const BASE_SECRET = "planted-base-secret";
 export const ROLE_SECRET = "planted-role-secret";
 
-export interface Setup extends Partial<SidecarOptions>, Partial<Omit<IssuerSettings, "base">> {
+export interface Setup extends Partial<SidecarOptions & IdentityQuery>, Partial<Omit<IssuerSettings, "base">> {
   readonly objects?: readonly JsonObject[];
   /** --base. */
   readonly mode?: IssuerSettings["base"];
@@ -57,7 +61,6 @@ export interface Setup extends Partial<SidecarOptions>, Partial<Omit<IssuerSetti
 
 const IDLE = {
   guard: { circuit: "closed", inFlight: 0, waiting: 0 }, base: { lastVerification: null }, probe: null,
-  refused: { size: 0 },
 } as const;
 
 /**
@@ -93,23 +96,20 @@ export class SidecarUnderTest {
     this.issued = setup.issued ?? new IssuedCredentials(this.clock);
     this.inventory.apply(options.objects.map(put));
     const metrics = createSidecarMetrics(this.registry);
-    const sessions = new CredentialCache({
-      clock: this.clock,
-      random: () => 0.5,
-      lookups: metrics.cacheLookups,
-    });
+    const sessions = new CredentialCache({ clock: this.clock, random: () => 0.5, lookups: metrics.cacheLookups });
     registerSidecarState(this.registry, { ...IDLE, sessions }, () => this.clock.now());
     this.secretServer = new SecretServer(this.clock, setup.secrets);
-    this.secrets = setup.secrets === undefined ? null : this.#identitySecrets(metrics);
+    this.secrets = setup.secrets === undefined ? null : this.#identitySecrets();
     const base = this.#baseIdentity(setup);
     const sts = this.#sts(setup);
     const closures = { ...NOTHING_CLOSED, base: setup.mode === "identity-only" };
     const { profile = { closures, status: null } } = setup;
     const issuer = new Issuer({ ...options, base: setup.mode ?? null }, {
-      base, profile, sessions, sts, identities: this.#identitySessions(options, { base, sts, sessions }),
+      base, profile, sessions, sts,
       isGranted: (grant) => isStillGranted(this.inventory, grant, options),
       issued: this.issued, audit: this.#audit, onAccountRejected: () => metrics.accountRejections.inc(),
     });
+    const identities = this.#identitySessions(options, { base, sts, sessions });
     const source = {
       inventory: this.inventory,
       getStatus: () => this.status,
@@ -129,6 +129,11 @@ export class SidecarUnderTest {
       issued: this.issued,
       token: this.token,
       clock: this.clock,
+      extensions: [{
+        addRoutes(app, issue) {
+          if (servesIdentities(options)) addIdentityRoute(app, issue, { sessions: identities, query: options });
+        },
+      }],
       retryAfterSeconds: () => 1,
       listen: { address: { host: "127.0.0.1", port: 9780 } },
     });
@@ -173,7 +178,8 @@ export class SidecarUnderTest {
     };
   }
 
-  #identitySecrets({ secretReads }: SidecarMetrics): IdentitySecrets {
+  #identitySecrets(): IdentitySecrets {
+    const { secretReads } = createIdentityMetrics(this.registry, { size: 0 });
     return new IdentitySecrets({
       api: this.secretServer.api, clock: this.clock, random: () => 0, namespace: SECRET_NAMESPACE,
       onRead: (result) => secretReads.inc({ result }), onAccount: () => {}, onStatus: () => {},
@@ -189,7 +195,7 @@ export class SidecarUnderTest {
     return new IdentitySessions(options, {
       ...ports, secrets: this.secrets,
       isCurrent: (identity) => isCurrentIdentity(this.inventory.of(IDENTITIES), identity),
-      onAssumed: (identity, session) => this.#audit.obtained(identity, session),
+      onAssumed: (identity, session) => this.#audit.obtained({ auditFields: identityFields(identity) }, session),
       tokens: api === undefined ? null : new ServiceAccountTokens({ api, clock: this.clock, onRequest }),
     });
   }

@@ -1,13 +1,13 @@
 import { OTHER_CARM_MAPS } from "../../../shared/carm/map-store.ts";
 import { SECRETS } from "../../../shared/capa/secrets.ts";
 import { REFERRERS } from "../../../shared/capa/referrers.ts";
-import { IDENTITIES } from "../../../shared/capa/identities.ts";
+import { IDENTITIES, identitySubject } from "../../../shared/capa/identities.ts";
 import { RESOURCES } from "../../../shared/ack/resources.ts";
 import { test } from "tap";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { clusterObject, identityObject, INFRASTRUCTURE, refTo, roleIdentity, staticIdentity } from "../capa-objects.ts";
-import { ACCOUNT_MAP, inventoryWith, mapObject } from "../objects.ts";
+import { ACCOUNT_MAP, inventoryWith, kindObject, mapObject } from "../objects.ts";
 
 const ACCOUNT = "AWSServiceAccountIdentity";
 
@@ -145,5 +145,18 @@ test("stores the metadata of Secrets by namespace and name", (t) => {
   t.equal(secrets.hasNamespace("capa-system"), false);
   t.equal(secrets.hasNamespace("default"), true);
   t.equal(inventoryWith([], { origin: "file" }).includes(SECRETS), false);
+  t.end();
+});
+
+test("an Event names an identity in the storage version of its kind", (t) => {
+  const kind = "AWSClusterRoleIdentity";
+  const identity = { kind, namespace: "", name: "a", uid: "uid-a" } as const;
+  const subject = { kind, namespace: "", name: "a", uid: "uid-a" };
+  const unknown = inventoryWith([]);
+  t.same(identitySubject(identity, unknown), { apiVersion: `${INFRASTRUCTURE}/v1beta2`, ...subject });
+  const later = inventoryWith([kindObject(kind, INFRASTRUCTURE, [
+    { name: "v1beta2", served: true, storage: false }, { name: "v1beta3", served: true, storage: true },
+  ])]);
+  t.same(identitySubject(identity, later), { apiVersion: `${INFRASTRUCTURE}/v1beta3`, ...subject });
   t.end();
 });

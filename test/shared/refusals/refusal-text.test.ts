@@ -4,7 +4,7 @@ import { SELECTOR_OWNER } from "../../../shared/core/grant-session.ts";
 import type { RefusedAssumeRole, RefusedToken } from "../../../shared/refusals/refused-call.ts";
 import { signerCause } from "../../../shared/refusals/refusal-causes.ts";
 import { refusalText } from "../../../shared/refusals/refusal-text.ts";
-import { IDENTITY_OWNER } from "../../../sidecar/identities/session-calls.ts";
+import { IDENTITY_OWNER } from "../../../sidecar/capa/session-calls.ts";
 
 const ROLE = "arn:aws:iam::444455556666:role/team-a";
 const CALLER = "arn:aws:sts::111122223333:assumed-role/ack/pod";

@@ -2,6 +2,7 @@ import { test } from "tap";
 import {
   notLoaded, sidecarReadiness, type SidecarReadinessInput, webhookReadiness, type WebhookReadinessInput,
 } from "../../../shared/server/readiness.ts";
+import type { SourceStatus } from "../../../shared/sources/source.ts";
 
 const INVENTORY = {
   inventory: { loaded: true, lastSyncMs: 0, fault: null }, steadyMs: 300_000,
@@ -10,8 +11,14 @@ const WEBHOOK: WebhookReadinessInput = {
   ...INVENTORY, nowMs: 300_000, draining: false, certificateNotAfter: new Date(1_000_000), missingHosts: [],
 };
 const SIDECAR: SidecarReadinessInput = {
-  ...INVENTORY, base: { usable: true, fault: null }, secrets: null, profile: null,
+  ...INVENTORY, base: { usable: true, fault: null }, watched: [],
 };
+const PROFILE = "the profile of the installation";
+const SECRETS = "the list of Secrets";
+function withWatch(subject: string, status: SourceStatus): SidecarReadinessInput {
+  return { ...SIDECAR, watched: [{ subject, status }] };
+}
+
 const UNLOADED = { loaded: false, lastSyncMs: null, fault: "a.yaml:1: bad\nb.yaml:2: bad" };
 
 test("states why a request finds no inventory", (t) => {
@@ -93,10 +100,10 @@ test("the sidecar lists each reason why it is unready on a separate line", (t) =
 
 test("the sidecar treats the profile of the installation like the inventory", (t) => {
   const fault = "ConfigMap platform/ack-role-resolver-profile does not exist";
-  t.same(sidecarReadiness({ ...SIDECAR, profile: { loaded: false, lastSyncMs: null, fault } }).reasons, [
+  t.same(sidecarReadiness(withWatch(PROFILE, { loaded: false, lastSyncMs: null, fault })).reasons, [
     `the profile of the installation is not loaded yet: ${fault}`,
   ]);
-  t.same(sidecarReadiness({ ...SIDECAR, profile: { loaded: true, lastSyncMs: 0, fault } }).warnings, [
+  t.same(sidecarReadiness(withWatch(PROFILE, { loaded: true, lastSyncMs: 0, fault })).warnings, [
     `the profile of the installation is stale, and was last current 300 s ago: ${fault}`,
   ]);
   t.end();
@@ -105,17 +112,17 @@ test("the sidecar treats the profile of the installation like the inventory", (t
 test("the sidecar treats the list of Secrets like the inventory", (t) => {
   const fault = "not allowed to list secrets";
   const loaded = { loaded: true, lastSyncMs: 0, fault };
-  t.same(sidecarReadiness({ ...SIDECAR, secrets: { loaded: false, lastSyncMs: null, fault } }), {
+  t.same(sidecarReadiness(withWatch(SECRETS, { loaded: false, lastSyncMs: null, fault })), {
     ready: false, reasons: [`the list of Secrets is not loaded yet: ${fault}`], warnings: [],
   });
-  t.same(sidecarReadiness({ ...SIDECAR, secrets: { ...loaded, fault: null } }), {
+  t.same(sidecarReadiness(withWatch(SECRETS, { ...loaded, fault: null })), {
     ready: true, reasons: [], warnings: [],
   });
-  t.same(sidecarReadiness({ ...SIDECAR, secrets: loaded }), {
+  t.same(sidecarReadiness(withWatch(SECRETS, loaded)), {
     ready: true, reasons: [], warnings: [`the list of Secrets is stale, and was last current 300 s ago: ${fault}`],
   });
   const current = { loaded: true, lastSyncMs: 300_001, fault: null };
-  t.same(sidecarReadiness({ ...SIDECAR, inventory: current, secrets: loaded, steadyMs: 300_001 }).reasons, [
+  t.same(sidecarReadiness({ ...withWatch(SECRETS, loaded), inventory: current, steadyMs: 300_001 }).reasons, [
     `the list of Secrets is 301 s old (maximum: 300 s): ${fault}`,
   ]);
   t.end();

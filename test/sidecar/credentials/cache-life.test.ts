@@ -116,7 +116,9 @@ test("returns sessions that are valid for at least 16 more minutes while STS is 
 
 test("reports each session of 900 s once as too short, and refreshes the session every 7.5 minutes", async (t) => {
   const reported: [string, number][] = [];
-  const { clock, sts, cache } = new CacheUnderTest({ seed: 2, onShortLived: (...short) => reported.push(short) });
+  const { clock, sts, cache } = new CacheUnderTest({
+    seed: 2, onShortLived: ({ key }, lifeMs) => reported.push([key, lifeMs]),
+  });
   sts.lifeMs = 900 * SECOND;
   for (let minute = 0; minute < 10 * 60; minute++) {
     await Promise.all(["a", "b"].map((key) => cache.get(sts.lookup(key))));

@@ -49,7 +49,7 @@ function sidecar(): Sidecar {
       allowedAccounts: [],
     },
     {
-      base, profile: { closures: NOTHING_CLOSED }, sessions, identities: { get: () => base.get() },
+      base, profile: { closures: NOTHING_CLOSED }, sessions,
       issued: new IssuedCredentials(clock),
       onAccountRejected: () => {}, audit: { obtained: () => {}, issued: () => undefined },
       sts: { assumeRole: (_, { roleARN }, signal) => sts.load(roleARN)(signal) },

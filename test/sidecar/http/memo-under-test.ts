@@ -81,7 +81,7 @@ export class MemoUnderTest {
     const audit = new AuditLog({ log: this.#recorded.log, clock });
     this.issuer = new Issuer({ ...SETTINGS, ...settings }, {
       base: this.base, profile: this.profile, sessions: this.cache, issued: this.issued,
-      identities: { get: () => this.base.get() }, audit, isGranted: () => this.granted,
+      audit, isGranted: () => this.granted,
       onAccountRejected: () => void (this.rejectedAccounts += 1),
       sts: {
         assumeRole: async (_, { roleARN }, signal) => {

@@ -121,7 +121,7 @@ test("probes each granted role once, and again if the role or its session settin
   t.equal(subject.probed.at(-1), "c c", "its namespace exists now");
   t.same(await subject.results(), { ok: 4 });
   t.same(subject.lines, []);
-  t.equal(subject.probe.failing, 0);
+  t.equal(subject.probe.failing("IRS-27"), 0);
   subject.probe.close();
 });
 
@@ -131,7 +131,7 @@ test("logs a rejected role once, probes the role every 10 min, and logs when STS
   subject.probe.start();
   await subject.clock.advance(35 * MINUTE);
   t.equal(subject.probed.length, 4);
-  t.equal(subject.probe.failing, 1);
+  t.equal(subject.probe.failing("IRS-27"), 1);
   t.match(subject.lines, [
     {
       level: "warn",
@@ -146,7 +146,7 @@ test("logs a rejected role once, probes the role every 10 min, and logs when STS
   t.notMatch(JSON.stringify(subject.lines), /planted/);
   subject.faults.clear();
   await subject.clock.advance(10 * MINUTE);
-  t.equal(subject.probe.failing, 0);
+  t.equal(subject.probe.failing("IRS-27"), 0);
   t.match(subject.lines.slice(1), [{ level: "info", selector: "a" }]);
   t.equal(subject.lines.length, 2);
   subject.probe.close();
@@ -158,18 +158,18 @@ test("probes the new role of a changed selector, and stops probing the role of a
   subject.faults.set("b", DENIED);
   subject.probe.start();
   await subject.clock.advance(MINUTE);
-  t.equal(subject.probe.failing, 2);
+  t.equal(subject.probe.failing("IRS-27"), 2);
   subject.change(selector("a", "another"));
   await subject.clock.advance(150);
-  t.equal(subject.probe.failing, 1, "the new role is not probed yet");
+  t.equal(subject.probe.failing("IRS-27"), 1, "the new role is not probed yet");
   await subject.clock.advance(MINUTE);
-  t.equal(subject.probe.failing, 2);
+  t.equal(subject.probe.failing("IRS-27"), 2);
   t.equal(subject.lines.length, 3);
   const { length } = subject.probed;
   subject.remove("a");
   subject.remove("b");
   await subject.clock.advance(1_000);
-  t.equal(subject.probe.failing, 0);
+  t.equal(subject.probe.failing("IRS-27"), 0);
   await subject.clock.advance(30 * MINUTE);
   t.equal(subject.probed.length, length);
   subject.probe.close();

@@ -4,7 +4,7 @@ import type {
   KubernetesAPI, KubernetesRequest, KubernetesResponse,
 } from "../../../shared/api/api.ts";
 import type { FakeClock } from "../fake-clock.ts";
-import { tokenOf } from "../identities/token-server.ts";
+import { tokenOf } from "../capa/token-server.ts";
 
 /** An API server that lists objects, issues tokens of ServiceAccounts, and stores the Events that it receives. */
 export class EventServer implements KubernetesAPI {

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import type { KubernetesRequest } from "../../../shared/api/api.ts";
 import { field, parseJSON } from "../../../shared/formats/json.ts";
-import { AccountRecords } from "../../../sidecar/identities/account-records.ts";
+import { AccountRecords } from "../../../sidecar/capa/account-records.ts";
 import { FakeClock } from "../fake-clock.ts";
 
 test("writes the accounts that become known during a write with the next one, and logs a fault once", async (t) => {

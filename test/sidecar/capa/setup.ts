@@ -1,11 +1,11 @@
 import type { Identity, RoleIdentity, ServiceAccountIdentity, StaticIdentity } from "../../../shared/capa/identity.ts";
 import type { SessionRequest } from "../../../shared/core/session.ts";
-import { IdentitySessions, isCurrentIdentity } from "../../../sidecar/identities/sessions.ts";
+import { IdentitySessions, isCurrentIdentity } from "../../../sidecar/capa/identity-sessions.ts";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
-import type { RefusedRole } from "../../../sidecar/refused-roles/refused-identities.ts";
+import type { RefusedRole } from "../../../sidecar/capa/refused-identities.ts";
 import type { Credentials, SigningCredentials } from "../../../sidecar/credentials/session.ts";
-import type { StaticKey } from "../../../sidecar/identities/secrets.ts";
-import { ServiceAccountTokens } from "../../../sidecar/identities/service-account-tokens.ts";
+import type { StaticKey } from "../../../sidecar/capa/access-keys.ts";
+import { ServiceAccountTokens } from "../../../sidecar/capa/service-account-tokens.ts";
 import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { HOUR, SECOND } from "../fake-sts.ts";

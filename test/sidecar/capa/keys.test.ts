@@ -3,9 +3,9 @@ import { test } from "tap";
 import type { IdentityGrant } from "../../../shared/capa/grant-by-identity.ts";
 import type { RoleIdentity, StaticIdentity } from "../../../shared/capa/identity.ts";
 import type { CredentialCache } from "../../../sidecar/credentials/cache.ts";
-import { IdentitySessions } from "../../../sidecar/identities/sessions.ts";
+import { IdentitySessions } from "../../../sidecar/capa/identity-sessions.ts";
 import { roleOfSession } from "../../../sidecar/credentials/session.ts";
-import type { StaticKey } from "../../../sidecar/identities/secrets.ts";
+import type { StaticKey } from "../../../sidecar/capa/access-keys.ts";
 import { parameters } from "../../shared/property.ts";
 import { accountIdentity, OPTIONS, roleOf, STATIC, staticKey } from "./setup.ts";
 

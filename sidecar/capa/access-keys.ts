@@ -12,6 +12,7 @@ import { Reflector, type ReflectorHandler } from "../../shared/api/reflector.ts"
 import { type ObjectResponse, rejectionText, sendRequest } from "../../shared/api/send-request.ts";
 import type { ObjectName, StoredObject } from "../../shared/api/watched-kind.ts";
 import type { SourceStatus } from "../../shared/sources/source.ts";
+import { DeniedCallerError } from "../sts-upstream/errors.ts";
 
 /** The access key of a static identity. */
 export interface StaticKey extends AccessKey {
@@ -219,7 +220,7 @@ export class IdentitySecrets implements ReflectorHandler {
     const secret = `${this.#options.namespace}/${identity.secretName ?? ""}`;
     const message = `${describeIdentity(identity)} has no access key in the Secret ${secret}: ${fault}. `
       + "Write the keys AccessKeyID and SecretAccessKey (and SessionToken for a session) to the Secret.";
-    return new ResolverError("ERR_IDENTITY_SECRET", message);
+    return new DeniedCallerError("ERR_IDENTITY_SECRET", message);
   }
 
   #unreadable(name: string, reason: string): ResolverError {

@@ -1,8 +1,8 @@
 import { IDENTITIES } from "../../../shared/capa/identities.ts";
 import { test } from "tap";
 import type { Identity } from "../../../shared/capa/identity.ts";
-import { isCurrentIdentity } from "../../../sidecar/identities/sessions.ts";
-import { RefusedIdentities } from "../../../sidecar/refused-roles/refused-identities.ts";
+import { isCurrentIdentity } from "../../../sidecar/capa/identity-sessions.ts";
+import { RefusedIdentities } from "../../../sidecar/capa/refused-identities.ts";
 import { roleIdentity } from "../../shared/capa-objects.ts";
 import { inventoryWith, put } from "../../shared/objects.ts";
 import { FakeClock } from "../fake-clock.ts";

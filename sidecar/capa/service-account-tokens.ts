@@ -7,6 +7,7 @@ import type { Clock } from "../../shared/core/clock.ts";
 import type { KubernetesAPI, KubernetesRequest } from "../../shared/api/api.ts";
 import { type ObjectResponse, responseText, sendRequest } from "../../shared/api/send-request.ts";
 import { Semaphore } from "../../shared/api/semaphore.ts";
+import { DeniedCallerError } from "../sts-upstream/errors.ts";
 
 interface ServiceAccountTokensOptions {
   readonly api: KubernetesAPI;
@@ -63,7 +64,7 @@ export class ServiceAccountTokens {
       : responseText({ method: "POST", path }, response);
     const message = `${describeIdentity(identity)} has no token. ${rejection}.`;
     if (fix === null) throw new ResolverError("ERR_CLUSTER_UNREADABLE", `${message} Retry the request.`);
-    throw new ResolverError("ERR_IDENTITY_TOKEN", `${message} ${fix}`);
+    throw new DeniedCallerError("ERR_IDENTITY_TOKEN", `${message} ${fix}`);
   }
 
   async #send(

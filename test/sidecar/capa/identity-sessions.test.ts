@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { RefusedRoleError } from "../../../sidecar/refused-roles/refused-identities.ts";
+import { RefusedRoleError } from "../../../sidecar/capa/refused-identities.ts";
 import { RejectedSignerError, UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { IdentitySetup, roleOf, STATIC, staticKey } from "./setup.ts";
 import { HOUR, MINUTE, SECOND, THROTTLED } from "../fake-sts.ts";

@@ -7,11 +7,11 @@ import type { RoleIdentity } from "../../../shared/capa/identity.ts";
 import type { RefusedToken } from "../../../shared/refusals/refused-call.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { compareText } from "../../../shared/formats/text.ts";
-import { isCurrentIdentity } from "../../../sidecar/identities/sessions.ts";
+import { isCurrentIdentity } from "../../../sidecar/capa/identity-sessions.ts";
 import { AssumeRoleProbe } from "../../../sidecar/probe/assume-role-probe.ts";
-import { RefusedIdentities, RefusedRoleError } from "../../../sidecar/refused-roles/refused-identities.ts";
+import { RefusedIdentities, RefusedRoleError } from "../../../sidecar/capa/refused-identities.ts";
 import { createSidecarMetrics } from "../../../sidecar/metrics.ts";
-import { probedIdentities } from "../../../sidecar/probe/probed-roles.ts";
+import { probedIdentities } from "../../../sidecar/capa/probed-identities.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { controllerIdentity, roleIdentity } from "../../shared/capa-objects.ts";
 import { inventoryWith, namespaceObject, put, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
@@ -92,7 +92,7 @@ test("calls STS only for the refused source while 200 identities are chained on 
   t.match(subject.lines, [{ level: "warn", check: "CI-35", identity: "source", sts_code: "AccessDenied" }]);
   t.equal(subject.lines.length, 1, "no line names an identity that is chained on the source");
   t.equal(subject.refused.size, 1);
-  t.equal(subject.probe.failing, 0, "which counts selectors");
+  t.equal(subject.probe.failing("IRS-27"), 0, "which counts selectors");
 
   subject.rejected.clear();
   await subject.clock.advance(25 * MINUTE);

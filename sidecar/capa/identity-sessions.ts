@@ -13,12 +13,12 @@ import type { RefusedAssumeRole } from "../../shared/refusals/refused-call.ts";
 import type { BaseIdentity } from "../base/identity.ts";
 import type { CredentialCache } from "../credentials/cache.ts";
 import { type Credentials, type Load, sessionKey, type SigningCredentials } from "../credentials/session.ts";
-import { type RefusedRole, RefusedRoleError } from "../refused-roles/refused-identities.ts";
+import { type RefusedRole, RefusedRoleError } from "./refused-identities.ts";
 import type { SidecarSettings } from "../options.ts";
 import type { STS } from "../sts-upstream/client.ts";
-import { RejectedSignerError, RetryableSTSError, UpstreamSTSError } from "../sts-upstream/errors.ts";
-import type { IdentitySecrets, StaticKey } from "./secrets.ts";
-import { roleCall, sessionRequest, tokenCall } from "./session-calls.ts";
+import { DeniedCallerError, RejectedSignerError, RetryableSTSError, UpstreamSTSError } from "../sts-upstream/errors.ts";
+import type { IdentitySecrets, StaticKey } from "./access-keys.ts";
+import { durationField, roleCall, sessionRequest, tokenCall } from "./session-calls.ts";
 import type { ServiceAccountTokens, WebIdentityToken } from "./service-account-tokens.ts";
 
 /** The session name is that of an identity that has none. The Region of STS is null for a custom endpoint. */
@@ -173,7 +173,8 @@ export class IdentitySessions {
       return (signal) => this.#assumeWithToken({ identity, request, token }, signal);
     };
     const isGranted = (): boolean => isCurrent(identity);
-    return sessions.get({ key, grantedBy: identity, isAwaited, isGranted, load: { prepare } });
+    const lookup = { key, grantedBy: identity, isAwaited, isGranted, durationField: durationField(identity) };
+    return sessions.get({ ...lookup, load: { prepare } });
   }
 
   /** Returns the request of the session, and its key. `signer` identifies the credentials or token of the call. */
@@ -204,7 +205,9 @@ export class IdentitySessions {
         ...signer.caller, arn: role.roleARN, findARN: async () => role.roleARN,
         hasIdentityTags: signer.caller.hasIdentityTags || role.transitiveTags.length > 0,
       },
-      credentials: () => sessions.get({ key, grantedBy: role, load, isGranted, isAwaited }),
+      credentials: () => sessions.get({
+        key, grantedBy: role, load, isGranted, isAwaited, durationField: durationField(role),
+      }),
       onRejected({ response }) {
         sessions.evict(key);
         const text = `STS rejected the session of ${describeIdentity(role)}, which is the source of the role.`;
@@ -266,20 +269,20 @@ interface WebIdentityCall {
 function noSecrets(identity: StaticIdentity): ResolverError {
   const message = `${describeIdentity(identity)} cannot be used: the sidecar does not read Secrets. `
     + "Set --identity-secret-namespace to the namespace of CAPA; it requires --cluster.";
-  return new ResolverError("ERR_IDENTITY_SECRET", message);
+  return new DeniedCallerError("ERR_IDENTITY_SECRET", message);
 }
 
 function noAPIServer(identity: ServiceAccountIdentity): ResolverError {
   const message = `${describeIdentity(identity)} cannot be used: with --from, the sidecar has no API server that `
     + "issues tokens of ServiceAccounts. Use --cluster.";
-  return new ResolverError("ERR_IDENTITY_TOKEN", message);
+  return new DeniedCallerError("ERR_IDENTITY_TOKEN", message);
 }
 
 /** Omits the message of STS, which describes the base identity. */
 function rejectedKey(identity: StaticIdentity, cause: ResolverError): ResolverError {
   const message = `STS rejected the access key in the Secret of ${describeIdentity(identity)}. `
     + "Write a valid access key to the Secret.";
-  return new ResolverError("ERR_IDENTITY_SECRET", message, { cause });
+  return new DeniedCallerError("ERR_IDENTITY_SECRET", message, { cause });
 }
 
 function signingCredentials({ accessKeyID, secretAccessKey, sessionToken }: StaticKey): SigningCredentials {

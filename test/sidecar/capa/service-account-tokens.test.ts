@@ -1,6 +1,6 @@
 import { test } from "tap";
 import type { ServiceAccountIdentity } from "../../../shared/capa/identity.ts";
-import { ServiceAccountTokens } from "../../../sidecar/identities/service-account-tokens.ts";
+import { ServiceAccountTokens } from "../../../sidecar/capa/service-account-tokens.ts";
 import { accountIdentity } from "./setup.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { PLANTED, TokenServer, tokenOf } from "./token-server.ts";

@@ -1,3 +1,4 @@
+import { describeIdentity, type IdentityReference } from "../../shared/core/capa-kinds.ts";
 import type { RoleIdentity, ServiceAccountIdentity } from "../../shared/capa/identity.ts";
 import type { RoleOwner } from "../../shared/core/role-target.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/core/session.ts";
@@ -25,6 +26,11 @@ export const IDENTITY_OWNER: RoleOwner = {
   noun: "identity", roleField: "spec.roleARN of the identity", durationField: "durationSeconds of the identity",
   caller: "the source of the identity",
 };
+
+/** Returns what sets the duration of the session of the identity, for the log. */
+export function durationField(identity: IdentityReference): string {
+  return `durationSeconds of ${describeIdentity(identity)}`;
+}
 
 type Signer = Pick<RefusedAssumeRole, "caller" | "base" | "hasPodTags" | "hasIdentityTags">;
 

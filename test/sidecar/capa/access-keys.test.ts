@@ -1,6 +1,6 @@
 import { type Test, test } from "tap";
 import type { SourceStatus } from "../../../shared/sources/source.ts";
-import { IdentitySecrets } from "../../../sidecar/identities/secrets.ts";
+import { IdentitySecrets } from "../../../sidecar/capa/access-keys.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { STATIC as IDENTITY } from "./setup.ts";
 import { SECRET_NAMESPACE, type SecretData, secretData, SecretServer } from "./secret-server.ts";

@@ -5,7 +5,7 @@ import { controllerIdentity, identityObject, INFRASTRUCTURE, roleARN } from "../
 import { namespaceObject } from "../../shared/objects.ts";
 import { MINUTE } from "../fake-sts.ts";
 import { type Setup, SidecarUnderTest } from "../sidecar-under-test.ts";
-import { TokenServer, tokenOf } from "../identities/token-server.ts";
+import { TokenServer, tokenOf } from "./token-server.ts";
 
 const KIND = "AWSServiceAccountIdentity";
 
