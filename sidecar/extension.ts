@@ -12,7 +12,7 @@ import type { EventLog } from "./event-log.ts";
 import type { IssueCredentials } from "./http/credential-routes.ts";
 import type { SidecarOptions, SidecarSettings } from "./options.ts";
 import type { ProbedRoles } from "./probe/probed-roles.ts";
-import type { RoleEvents } from "./refused-roles/role-events.ts";
+import type { RoleEvents } from "./role-events.ts";
 import type { STS } from "./sts-upstream/client.ts";
 
 /** Serves the credentials of a source of roles that has an endpoint of its own. */

@@ -24,7 +24,7 @@ import type { SidecarOptions, SidecarSettings } from "./options.ts";
 import { defaultProviderChain, usesPodIdentity } from "./base/provider.ts";
 import { AssumeRoleProbe } from "./probe/assume-role-probe.ts";
 import { probedSelectors } from "./probe/probed-roles.ts";
-import { RoleEvents } from "./refused-roles/role-events.ts";
+import { RoleEvents } from "./role-events.ts";
 import { createSTS, type STS } from "./sts-upstream/client.ts";
 import { STSCallGuard } from "./sts-upstream/rate-limiter.ts";
 

@@ -7,7 +7,7 @@ import { resourceSubject } from "../../shared/core/event-subjects.ts";
 import type { Inventory } from "../../shared/core/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import type { EventSubject } from "../../shared/formats/object-meta.ts";
-import type { RefusedObject, Search } from "../refused-roles/role-events.ts";
+import type { RefusedObject, Search } from "../role-events.ts";
 import type { RefusedRole } from "./refused-identities.ts";
 
 /** Returns the identity whose role STS rejected, for an Event. Never rejects. */

@@ -5,7 +5,7 @@ import {
   clusterObject, controllerIdentity, identityObject, INFRASTRUCTURE, roleARN, roleIdentity,
 } from "../../shared/capa-objects.ts";
 import { kindObject, namespaceObject, put } from "../../shared/objects.ts";
-import { EventServer, settle } from "../refused-roles/event-server.ts";
+import { EventServer, settle } from "../event-server.ts";
 import { FakeClock, moveUntil } from "../fake-clock.ts";
 import { type Faults, get, loadedSource, type Running, start } from "../running-sidecar.ts";
 

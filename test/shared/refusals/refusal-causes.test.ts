@@ -3,11 +3,11 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "tap";
 import { field, stringAt } from "../../../shared/formats/json.ts";
-import { put, selectorObject } from "../../shared/objects.ts";
+import { put, selectorObject } from "../objects.ts";
 import { runCommand } from "../../cli/run-command.ts";
-import { FakeClock } from "../fake-clock.ts";
-import { BASE, get, start } from "../running-sidecar.ts";
-import { EventServer, settle } from "./event-server.ts";
+import { FakeClock } from "../../sidecar/fake-clock.ts";
+import { BASE, get, start } from "../../sidecar/running-sidecar.ts";
+import { EventServer, settle } from "../../sidecar/event-server.ts";
 import { CASES, EXTERNAL_ID, type RefusalCase, ROLE, SESSION, TAG_VALUE } from "./refusal-cases.ts";
 
 const PATH = "/v1/credentials/selectors/team-a";

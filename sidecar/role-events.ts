@@ -1,21 +1,21 @@
-import { SELECTORS } from "../../shared/ack/selectors.ts";
-import { resourceSubject, selectorSubject } from "../../shared/core/event-subjects.ts";
-import type { ClusterPorts } from "../../shared/api/api.ts";
-import { listPages } from "../../shared/api/list-watch.ts";
-import { resourceOf } from "../../shared/core/ack-resource.ts";
-import type { JsonObject } from "../../shared/formats/json.ts";
-import type { EventSubject } from "../../shared/formats/object-meta.ts";
-import type { Inventory } from "../../shared/core/inventory.ts";
-import type { TypeEntry } from "../../shared/core/resource-types.ts";
-import type { RoleGrant } from "../../shared/core/grant.ts";
-import { selectionFor } from "../../shared/ack/selection.ts";
-import { BoundedMap } from "../../shared/server/bounded-map.ts";
-import { MAX_NOTE_BYTES } from "../../shared/server/event-series.ts";
-import { EventRecorder } from "../../shared/server/events.ts";
-import type { Logger } from "../../shared/server/logger.ts";
-import type { InventorySource } from "../../shared/sources/source.ts";
-import type { SidecarMetrics } from "../metrics.ts";
-import type { RefusedCallError } from "../sts-upstream/errors.ts";
+import { SELECTORS } from "../shared/ack/selectors.ts";
+import { resourceSubject, selectorSubject } from "../shared/core/event-subjects.ts";
+import type { ClusterPorts } from "../shared/api/api.ts";
+import { listPages } from "../shared/api/list-watch.ts";
+import { resourceOf } from "../shared/core/ack-resource.ts";
+import type { JsonObject } from "../shared/formats/json.ts";
+import type { EventSubject } from "../shared/formats/object-meta.ts";
+import type { Inventory } from "../shared/core/inventory.ts";
+import type { TypeEntry } from "../shared/core/resource-types.ts";
+import type { RoleGrant } from "../shared/core/grant.ts";
+import { selectionFor } from "../shared/ack/selection.ts";
+import { BoundedMap } from "../shared/server/bounded-map.ts";
+import { MAX_NOTE_BYTES } from "../shared/server/event-series.ts";
+import { EventRecorder } from "../shared/server/events.ts";
+import type { Logger } from "../shared/server/logger.ts";
+import type { InventorySource } from "../shared/sources/source.ts";
+import type { SidecarMetrics } from "./metrics.ts";
+import type { RefusedCallError } from "./sts-upstream/errors.ts";
 
 /** Finds the resources whose role the selector sets. */
 function resourcesOf(selector: string, inventory: Inventory, groups: readonly string[]): Search {

@@ -1,10 +1,10 @@
-import { SELECTORS } from "../../../shared/ack/selectors.ts";
+import { SELECTORS } from "../../shared/ack/selectors.ts";
 import { test } from "tap";
-import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
-import { bucketObject, kindObject, put, ROLE, selectorObject } from "../../shared/objects.ts";
+import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
+import { bucketObject, kindObject, put, ROLE, selectorObject } from "../shared/objects.ts";
 import { EventServer, settle } from "./event-server.ts";
-import { FakeClock } from "../fake-clock.ts";
-import { type Faults, get, start } from "../running-sidecar.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { type Faults, get, start } from "./running-sidecar.ts";
 
 const S3 = "s3.services.k8s.aws";
 const BUCKETS = `/apis/${S3}/v1alpha1/buckets`;

@@ -1,10 +1,10 @@
 import { Readable } from "node:stream";
-import { isJsonObject, type JsonObject, parseJSON } from "../../../shared/formats/json.ts";
+import { isJsonObject, type JsonObject, parseJSON } from "../../shared/formats/json.ts";
 import type {
   KubernetesAPI, KubernetesRequest, KubernetesResponse,
-} from "../../../shared/api/api.ts";
-import type { FakeClock } from "../fake-clock.ts";
-import { tokenOf } from "../capa/token-server.ts";
+} from "../../shared/api/api.ts";
+import type { FakeClock } from "./fake-clock.ts";
+import { tokenOf } from "./capa/token-server.ts";
 
 /** An API server that lists objects, issues tokens of ServiceAccounts, and stores the Events that it receives. */
 export class EventServer implements KubernetesAPI {

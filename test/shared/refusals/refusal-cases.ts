@@ -1,9 +1,9 @@
 // Refusals of STS, with exports of IAM in which `trust check` finds the same cause.
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import type { BaseCredentials } from "../../../cli/local/sts-emulator/principals.ts";
-import { document, exportOf, roleDetail } from "../../shared/trust/iam-export.ts";
-import { allow, type Fields } from "../../shared/trust/trust-cases.ts";
-import { BASE } from "../running-sidecar.ts";
+import { document, exportOf, roleDetail } from "../trust/iam-export.ts";
+import { allow, type Fields } from "../trust/trust-cases.ts";
+import { BASE } from "../../sidecar/running-sidecar.ts";
 
 export const EXTERNAL_ID = "planted-external-id";
 export const TAG_VALUE = "planted-tag-value";
