@@ -4,9 +4,10 @@ import { RejectedSignerError, UpstreamSTSError } from "../../../sidecar/sts-upst
 import {
   controllerIdentity, INFRASTRUCTURE, roleARN, roleIdentity, staticIdentity,
 } from "../../shared/capa-objects.ts";
-import { namespaceObject, put, removal, selectorObject } from "../../shared/objects.ts";
+import { namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
 import { FakeClock } from "../fake-clock.ts";
-import { MINUTE } from "../fake-sts.ts";
+import { MINUTE, SECOND } from "../fake-sts.ts";
+import { secretData } from "./secret-server.ts";
 import { SCOPED, type Setup, SidecarUnderTest } from "../sidecar-under-test.ts";
 
 const CHAIN = [roleIdentity("a", "role/b"), roleIdentity("b", "role/c"), roleIdentity("c")];
@@ -118,6 +119,25 @@ test("with a scope, issues identities of several accounts, and pins none of them
     t.match([answer.statusCode, answer.json()], [200, { AccountId: accountID }], path);
   }
   t.equal(issued.accountID, "111122223333", "a restart restores the account of the controller");
+});
+
+test("rejects a static identity whose access key is of an account that is not allowed", async (t) => {
+  const accountsOf = async (...allowedAccounts: string[]): Promise<unknown[]> => {
+    const sidecar = sidecarOf({
+      objects: [...OBJECTS, staticIdentity("s", {}, "creds")], settings: { ...SETTINGS_BY_DEFAULT, allowedAccounts },
+      secrets: { creds: secretData({ AccessKeyID: "AKIA1", SecretAccessKey: "secret" }) },
+    });
+    sidecar.secrets?.start();
+    await sidecar.clock.advance(SECOND);
+    const answer = await sidecar.get(pathOf("s", "AWSClusterStaticIdentity"));
+    const { code, message, AccountId } = answer.json<Record<string, string>>();
+    const isIssued = sidecar.issued.find("AKIA1") !== undefined;
+    return [answer.statusCode, code ?? AccountId, message, sidecar.auditLines.length, isIssued];
+  };
+  const message = "The identity is in account 444455556666, which is not in --allowed-accounts. "
+    + "Use an identity of an allowed account, or add the account.";
+  t.same(await accountsOf("111122223333"), [403, "ERR_IDENTITY_ACCOUNT", message, 0, false]);
+  t.same(await accountsOf("111122223333", "444455556666"), [200, "444455556666", undefined, 1, true]);
 });
 
 test("stops granting an identity that is removed or changed, and shares no session with the changed one", async (t) => {
