@@ -1,11 +1,9 @@
 import { resolve } from "../shared/core/resolve.ts";
 import { SELECTORS } from "../shared/ack/selectors.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/core/context.ts";
-import { readReferrer, type Referrer } from "../shared/capa/referrer.ts";
-import type { Inventory } from "../shared/core/inventory.ts";
-import { queryOf, type ResourceQuery } from "../shared/core/ack-resource.ts";
+import type { Inventory, RoleObject } from "../shared/core/inventory.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
-import { isACKGroup } from "../shared/core/ack-groups.ts";
+import { roleObjectOf } from "../shared/kinds.ts";
 import { NAME_LABEL } from "../shared/formats/names.ts";
 import { apiVersionOf, DEFAULT_NAMESPACE, objectReference } from "../shared/formats/object-meta.ts";
 import { hypotheticalResources } from "../shared/diagnosis/hypothetical-resource.ts";
@@ -23,9 +21,6 @@ import { isUnreadable, readStates, type State, type StateObject } from "./input/
 import { type ExplainedResource, explanationLines } from "./output/explanation.ts";
 import { resolutionTable, type ResolvedResource, type ResourceName, tableFormat } from "./output/resolution-table.ts";
 import { painter } from "./output/terminal.ts";
-
-/** An ACK resource, or an object that refers to a CAPA identity. */
-type Query = ResourceQuery | Referrer;
 
 /** Prints the role of each resource. If any input is unreadable, prints only the faults of the input. */
 export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Promise<ExitStatus> {
@@ -108,34 +103,27 @@ function queriesOf(state: State, only: Only, settings: SettingsFor<"resolve">): 
 
 /** A resource, and its object. */
 interface Asked {
-  readonly query: Query;
+  readonly query: RoleObject;
   readonly found: StateObject;
 }
 
-/** Returns every ACK resource and every object that refers to a CAPA identity, in input order. */
+/** Returns every object that has a role, in input order. */
 export function resourcesIn(objects: readonly StateObject[]): Asked[] {
   return objects.flatMap((found) => {
-    const query = resourceQuery(found.object);
+    const query = roleObjectOf(found.object);
     return query === null ? [] : [{ query, found }];
   });
-}
-
-/** Returns the ACK resource, or the object that refers to a CAPA identity; null for another object. */
-export function resourceQuery(object: JsonObject): Query | null {
-  const referrer = readReferrer(object);
-  if (referrer !== null) return referrer;
-  return isACKGroup(objectReference(object).group) ? queryOf(object, DEFAULT_NAMESPACE) : null;
 }
 
 /** Resolves every resource in input order. */
 export function resolveAll(
   objects: readonly JsonObject[], inventory: Inventory, settings: DecisionSettings,
 ): ResolvedResource[] {
-  const queries = objects.flatMap((object) => resourceQuery(object) ?? []);
+  const queries = objects.flatMap((object) => roleObjectOf(object) ?? []);
   return queries.map((query) => resolveOne(query, inventory, settings));
 }
 
-function resolveOne(query: Query, inventory: Inventory, settings: DecisionSettings): ResolvedResource {
+function resolveOne(query: RoleObject, inventory: Inventory, settings: DecisionSettings): ResolvedResource {
   return { resource: resourceName(query), ...resolve(inventory, query, settings) };
 }
 

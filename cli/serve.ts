@@ -1,9 +1,9 @@
 import { SELECTORS } from "../shared/ack/selectors.ts";
 import type { KubernetesAPI } from "../shared/api/api.ts";
+import { INFRASTRUCTURE_GROUP } from "../shared/core/capa-kinds.ts";
 import { checkSeveritiesOf } from "../shared/core/context.ts";
 import type { SettingsFor } from "../shared/core/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
-import { servesIdentities } from "../shared/capa/grant-by-identity.ts";
 import { createLogger, logInventory, type Logger, logNotices } from "../shared/server/logger.ts";
 import { type Drain, stopOnSignals } from "../shared/server/stopping.ts";
 import { ManifestSource } from "../shared/sources/file-source.ts";
@@ -33,7 +33,7 @@ async function openSource(
   return new ClusterSource({
     runtime, api, resources: isWebhook ? { extraGroups } : undefined,
     hasHeartbeat: isWebhook && await checksRights({ check, profile }),
-    identities: servesIdentities({ groups }),
+    identities: groups.includes(INFRASTRUCTURE_GROUP),
     // The sidecar watches the Secrets itself, because it also reads their values (sidecar/capa/access-keys.ts).
     identitySecretNamespace: isWebhook ? settings.identitySecretNamespace ?? null : null,
     carmMaps: isWebhook || isRequired ? { namespace: ackSystemNamespace, isRequired } : undefined,

@@ -11,6 +11,8 @@ import { kindTable } from "./core/kind-table.ts";
 import type { Kind } from "./core/kind.ts";
 import { NAMESPACE } from "./core/namespace-kind.ts";
 import type { StoreKey } from "./core/store.ts";
+import type { JsonObject } from "./formats/json.ts";
+import { objectReference } from "./formats/object-meta.ts";
 import { POD } from "./injection/kinds.ts";
 
 /**
@@ -28,11 +30,21 @@ export const { kindOf, reviewedKind } = kindTable(KINDS);
 /** The stores of the objects whose roles the webhook records in annotations. */
 export const ANNOTATED_STORES: readonly StoreKey<AnnotatedStore>[] = KINDS.flatMap(({ annotated }) => annotated ?? []);
 
+/** The stores on which the roles of resources depend, and whose kinds a source may not be allowed to list. */
+export const SEPARATE_STORES: readonly StoreKey[] = KINDS.flatMap(({ store, watch }) => (
+  store === undefined || watch?.parts === undefined || watch.names !== undefined ? [] : [store]
+));
+
 /** Returns the kind of an object whose role the webhook records. Throws an Error for another object. */
 export function kindOfAnnotated({ group, kind, name }: AnnotatedObject): Kind {
   const found = kindOf({ group, kind, name: name ?? "" });
   if (found === null) throw new Error(`decisions read no ${kind}.${group}`);
   return found;
+}
+
+/** Reads an object whose role is resolved, such as an ACK resource; null for another object. */
+export function roleObjectOf(object: JsonObject): AnnotatedObject | null {
+  return kindOf(objectReference(object))?.roleObject?.(object) ?? null;
 }
 
 /** What an inventory knows of the kinds. */

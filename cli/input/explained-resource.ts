@@ -1,14 +1,10 @@
 import { resolve } from "../../shared/core/resolve.ts";
 import type { Resolution } from "../../shared/core/resolution.ts";
-import { SELECTORS } from "../../shared/ack/selectors.ts";
-import { IDENTITIES } from "../../shared/capa/identities.ts";
-import { type ResourceQuery, statusOf } from "../../shared/core/ack-resource.ts";
+import { isResource, statusOf } from "../../shared/core/ack-resource.ts";
 import type { DecisionSettings } from "../../shared/core/context.ts";
 import { apiVersionOf } from "../../shared/formats/object-meta.ts";
-import type { Inventory } from "../../shared/core/inventory.ts";
-import { type Referrer, refersToIdentity } from "../../shared/capa/referrer.ts";
-import type { RoleIdentity } from "../../shared/capa/identity.ts";
-import type { SessionExtras } from "../../shared/core/session.ts";
+import type { Inventory, RoleObject } from "../../shared/core/inventory.ts";
+import type { ChosenSession } from "../../shared/core/session.ts";
 import { explain, explainNearest } from "../../shared/diagnosis/explain.ts";
 import type { Explanation } from "../output/explanation.ts";
 import type { ResolvedResource } from "../output/resolution-table.ts";
@@ -25,46 +21,40 @@ interface ExplainContext {
 
 /** Returns the role of a resource, why it has this role, the session that its controller gets, and what to do. */
 export function explainResource(
-  query: ResourceQuery | Referrer, found: StateObject, { inventory, settings, adviser, isComplete }: ExplainContext,
+  query: RoleObject, found: StateObject, context: ExplainContext,
 ): ResolvedResource & Explanation & { readonly omitted: number } {
+  const { inventory, settings, adviser, isComplete } = context;
   const resolution = resolve(inventory, query, settings);
-  const isBySelectors = !refersToIdentity(query) && settings.mode === "selectors";
+  const isBySelectors = isResource(query) && settings.mode === "selectors";
   const { nearest, omitted } = !isBySelectors ? { nearest: [], omitted: 0 }
     : isComplete ? { nearest: explain(inventory, query), omitted: 0 } : explainNearest(inventory, query);
   const { kind, namespace, name } = query;
   return {
     resource: { apiVersion: apiVersionOf(query), kind, namespace, name }, ...resolution,
     omitted, ...(isBySelectors && { explanation: nearest }),
-    existsIn: statusOf(found.object).ownerAccountID, session: sessionText(resolution, inventory), reported: [],
+    existsIn: statusOf(found.object).ownerAccountID, session: sessionText(query, resolution, context), reported: [],
     advice: adviser.adviceOf({ found, resolution, explanation: nearest }),
   };
 }
 
 /** Returns an object like the one that --kind describes, whose name is valid. */
-export function hypotheticalObject(query: ResourceQuery | Referrer): StateObject {
+export function hypotheticalObject(query: RoleObject): StateObject {
   const { kind, namespace } = query;
-  const labels = refersToIdentity(query) ? {} : { labels: Object.fromEntries(query.labels) };
+  const labels = isResource(query) ? { labels: Object.fromEntries(query.labels) } : {};
   const metadata = { name: query.name ?? "name", namespace, ...labels };
   return { object: { apiVersion: apiVersionOf(query), kind, metadata }, file: null, lineOf: () => null };
 }
 
-const OF_SIDECAR = "default name";
-const OF_CAPA = "name that CAPA chooses";
-
 /** Describes the session without the external ID, which is a secret. Null if no role is assumed. */
-function sessionText({ selectors, chain, outcome }: Resolution, inventory: Inventory): string | null {
-  if (outcome !== "selected") return null;
-  const [link] = chain ?? [];
-  const identity = link === undefined ? null : inventory.of(IDENTITIES).get(link, "");
-  if (identity !== null) return "externalID" in identity ? settingsText(identity, OF_CAPA) : null;
-  const selector = inventory.of(SELECTORS).get(selectors[0]?.name ?? "");
-  return selector === undefined ? null : settingsText(selector.extras, OF_SIDECAR);
+function sessionText(
+  query: RoleObject, resolution: Resolution, { inventory, settings }: ExplainContext,
+): string | null {
+  if (resolution.outcome !== "selected") return null;
+  const chosen = inventory.sourceOf(query, settings).sessionOf?.(resolution, inventory) ?? null;
+  return chosen === null ? null : settingsText(chosen);
 }
 
-type Settings = Pick<RoleIdentity, "sessionName" | "externalID" | "tags" | "durationSeconds">
-  & Partial<Pick<SessionExtras, "sourceIdentity">>;
-
-function settingsText(settings: Settings, defaultName: string): string {
+function settingsText({ settings, defaultName }: ChosenSession): string {
   const { sessionName, externalID, sourceIdentity = null, tags, durationSeconds } = settings;
   return [
     sessionName === null ? defaultName : `name ${sessionName}`,

@@ -2,13 +2,13 @@ import type { Audit } from "../../shared/diagnosis/audit.ts";
 import { isSelector } from "../../shared/core/ack-groups.ts";
 import type { DecisionSettings } from "../../shared/core/context.ts";
 import { UNJUDGED, type Unjudged } from "../../shared/files/unjudged.ts";
+import { roleObjectOf } from "../../shared/kinds.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { countOf } from "../../shared/formats/text.ts";
 import type { Impact } from "../../shared/diagnosis/impact.ts";
 import type { JudgedObject, MapResource, RoleMapInput } from "../../shared/diagnosis/role-map/build-map.ts";
 import type { MapUnjudged } from "../../shared/diagnosis/role-map/role-map.ts";
 import { placeAndName } from "../output/located-finding.ts";
-import { resourceQuery } from "../resolve.ts";
 import type { State, StateObject } from "./state.ts";
 
 /** What a map shows. */
@@ -30,7 +30,7 @@ export function mapInput(source: MapSource, settings: DecisionSettings): RoleMap
   const others: JudgedObject[] = [];
   for (const [index, found] of objects.entries()) {
     const findings = byIndex.get(index) ?? [];
-    const resource = resourceQuery(found.object);
+    const resource = roleObjectOf(found.object);
     if (resource !== null) {
       resources.push({ resource, findings: () => findings });
     } else if (isSelector(found.object)) {

@@ -1,8 +1,4 @@
-import { INVENTORY_KINDS } from "../../shared/kinds.ts";
-import { SECRETS } from "../../shared/capa/secrets.ts";
-import { REFERRERS } from "../../shared/capa/referrers.ts";
-import { IDENTITIES } from "../../shared/capa/identities.ts";
-import { RESOURCES } from "../../shared/ack/resources.ts";
+import { INVENTORY_KINDS, SEPARATE_STORES } from "../../shared/kinds.ts";
 import { text } from "node:stream/consumers";
 import type { SkippedCheck } from "../../shared/core/run.ts";
 import type { KubernetesAPI } from "../../shared/api/api.ts";
@@ -17,7 +13,7 @@ import { countSkipped, type SkipCounts, skipName, skipText } from "../../shared/
 import type { Roots } from "../../shared/files/roots.ts";
 import type { Unjudged } from "../../shared/files/unjudged.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
-import { CAPA_DEPLOYMENT } from "../../shared/capa/capa-deployment.ts";
+import { CAPA_DEPLOYMENT } from "../../shared/core/capa-kinds.ts";
 import { type Controllers, readControllers } from "../../shared/controllers/controller-deployment.ts";
 import { commonMode } from "../../shared/controllers/controller-settings.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
@@ -221,8 +217,7 @@ async function readCluster(
         progress.update(`reading the cluster: ${listed} of ${countOf(kinds, "kind")}, ${countOf(seen, "object")}`),
     });
     progress.clear();
-    const stores = [RESOURCES, IDENTITIES, REFERRERS, SECRETS];
-    const unlisted = stores.flatMap((one) => [...inventory.unlisted(one)]);
+    const unlisted = SEPARATE_STORES.flatMap((one) => [...inventory.unlisted(one)]);
     writeLines(io.stderr, unlisted.map((kind) => `warning: cannot list ${kind}; the result omits its objects`));
     const unjudged = unlisted.map(() => ({ file: null, reason: "unlisted", count: 1 } as const));
     // Kinds are listed concurrently, in an order that varies. The objects are sorted, so that the output is the same in

@@ -11,6 +11,7 @@ import {
 import { KINDS_OF_CLUSTER } from "../core/kind-store.ts";
 import { ALL_SERVICES, type Kind } from "../core/kind.ts";
 import { field, type JsonObject, omitField, stringAt } from "../formats/json.ts";
+import { resourceOf } from "../core/ack-resource.ts";
 import { SELECTOR_ROLES } from "./resolve.ts";
 import { RESOURCES } from "./resources.ts";
 import { SELECTORS } from "./selectors.ts";
@@ -41,7 +42,7 @@ export const SELECTOR = {
   ],
   watch: { pageSize: PAGE, keep: keptOfSelector },
   rights: { reader: READ, "selector-owner": [...READ, ...WRITE], tenant: READ },
-  limit: { code: "IRS-48" }, store: SELECTORS, readIn: "selectors",
+  limit: { code: "IRS-48" }, store: SELECTORS, countedAs: "selectors", readIn: "selectors",
 } as const satisfies Kind;
 
 /** The CustomResourceDefinition of IAMRoleSelectors. */
@@ -81,7 +82,8 @@ export const RESOURCE = {
   limit: {
     code: "ACK-35", fix: SPLIT,
     example: "a Bucket whose spec is nested deeper than 100 levels",
-  }, store: RESOURCES, annotated: RESOURCES, roles: [SELECTOR_ROLES],
+  }, store: RESOURCES, annotated: RESOURCES, roleObject: resourceOf,
+  countedAs: "resources", roles: [SELECTOR_ROLES],
 } as const satisfies Kind;
 
 /** The CustomResourceDefinitions of ACK resources. */

@@ -27,6 +27,10 @@ export const SELECTOR_ROLES: RoleSource<ResourceQuery> = {
   },
   targets: selectorTargets,
   movedBy: kindsOfRelabeled,
+  sessionOf({ selectors: [only] }, inventory) {
+    const selector = only === undefined ? undefined : inventory.of(SELECTORS).get(only.name);
+    return selector === undefined ? null : { settings: selector.extras, defaultName: "default name" };
+  },
   granter: SELECTOR_GRANTS,
 };
 

@@ -1,9 +1,8 @@
 import type { JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
+import { CAPA_DEPLOYMENT } from "../core/capa-kinds.ts";
 import { decodePod, podTemplateOf } from "../core/pod.ts";
 
-/** The Deployment in the manifests of CAPA. Source: kubernetes-sigs/cluster-api-provider-aws config/default. */
-export const CAPA_DEPLOYMENT = "capa-system/capa-controller-manager";
 /** The image of CAPA, in its registry or in a copy, with the version as its tag. */
 const CAPA_IMAGE = /(?:^|\/)cluster-api-aws-controller:(v[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}[-.0-9A-Za-z]{0,40})(?:@|$)/;
 

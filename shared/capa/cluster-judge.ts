@@ -16,6 +16,7 @@ import { AC_01, AC_02, AC_03, AC_04, AC_06, AC_07 } from "./cluster-identity.ts"
 import { AC_00, AC_05, clusterChange, type ClusterChange, useChange } from "./cluster-reference.ts";
 import { usesOfCluster } from "./cluster-identity-uses.ts";
 import { IDENTITIES } from "./identities.ts";
+import { clusterUsage } from "./cluster-usage.ts";
 import { spelling } from "./identity-judge.ts";
 import { CLUSTER, CLUSTER_PART } from "./kinds.ts";
 import { clusterProblems } from "./problems.ts";
@@ -48,6 +49,7 @@ export const CLUSTER_JUDGE: Judge = {
   review: NEEDS,
   stored: storedReferrer,
   problems: clusterProblems,
+  usage: clusterUsage,
   record: { roleObject: recordedReferrer, needs: IDENTITIES },
 };
 

@@ -1,36 +1,13 @@
-import { type IdentityReference, SERVICE_ACCOUNT_IDENTITY } from "../core/capa-kinds.ts";
+import { SERVICE_ACCOUNT_IDENTITY } from "../core/capa-kinds.ts";
 import type { DecisionSettings } from "../core/context.ts";
+import type { ClusterUsage, IdentityUsage } from "../core/cluster-usage.ts";
+import type { JsonObject } from "../formats/json.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import { compareText } from "../formats/text.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { referenceKey } from "./identity.ts";
-import { clusterOf, credentialsOf, isOfTemplate, type Referrer } from "./referrer.ts";
+import { clusterOf, credentialsOf, isOfTemplate, readReferrer } from "./referrer.ts";
 import { clusterAccount } from "./cluster-account.ts";
-
-/** The number of clusters that refer to an identity. */
-interface IdentityUsage extends IdentityReference {
-  /** The namespace of an AWSServiceAccountIdentity; otherwise null. */
-  readonly namespace: string | null;
-  readonly clusters: number;
-}
-
-/** The number of clusters whose identity is in an account. */
-interface AccountUsage {
-  /** An `accountText`, or `an unknown account`. */
-  readonly account: string;
-  readonly clusters: number;
-}
-
-/** The clusters of some objects. A cluster consists of all objects of one Cluster that have an identityRef. */
-export interface ClusterUsage {
-  readonly clusters: number;
-  /** The identities and accounts with the most clusters, in this order, at most `MAX_COUNTED` of each. */
-  readonly byIdentity: readonly IdentityUsage[];
-  readonly byAccount: readonly AccountUsage[];
-  /** The numbers of the identities and accounts that the lists omit. */
-  readonly omittedIdentities: number;
-  readonly omittedAccounts: number;
-}
 
 const MAX_COUNTED = 100;
 const REFERRERS_BETWEEN_PAUSES = 200;
@@ -42,8 +19,9 @@ interface Counted<Item> {
 
 /** Counts the clusters of the objects that have an identityRef, for each identity and for each account. */
 export function* clusterUsage(
-  referrers: Iterable<Referrer>, inventory: Inventory, settings: DecisionSettings,
+  objects: readonly JsonObject[], inventory: Inventory, settings: DecisionSettings,
 ): Paced<ClusterUsage> {
+  const referrers = objects.flatMap((object) => readReferrer(object) ?? []).filter(({ name }) => name !== null);
   const clusters = new Set<string>();
   const identities = new Map<string, Counted<Omit<IdentityUsage, "clusters">>>();
   const accounts = new Map<string, Counted<{ readonly account: string }>>();

@@ -15,6 +15,7 @@ import type { Kind } from "../core/kind.ts";
 import { field, isJsonObject, type JsonObject } from "../formats/json.ts";
 import { IDENTITIES } from "./identities.ts";
 import { IDENTITY_ACCOUNTS_STORE } from "./identity-accounts.ts";
+import { readReferrer } from "./referrer.ts";
 import { REFERRERS } from "./referrers.ts";
 import { IDENTITY_ROLES } from "./resolve-identity.ts";
 import { SECRETS } from "./secrets.ts";
@@ -45,7 +46,7 @@ export const IDENTITY = {
   limit: {
     code: "CI-34", fix: "remove values from the identity, and select namespaces by label instead of a long list",
     example: "an AWSClusterRoleIdentity that lists 20,000 namespaces",
-  }, store: IDENTITIES,
+  }, store: IDENTITIES, countedAs: "identities",
   storedForm: { versionIn: capaVersionIn, asStored: storedBy },
 } as const satisfies Kind;
 
@@ -64,7 +65,7 @@ export const CLUSTER = {
   limit: {
     code: "AC-08", fix: "split the object, or remove values from it",
     example: "an AWSCluster whose spec is nested deeper than 100 levels",
-  }, store: REFERRERS, annotated: REFERRERS, roles: [IDENTITY_ROLES],
+  }, store: REFERRERS, annotated: REFERRERS, roleObject: readReferrer, roles: [IDENTITY_ROLES],
 } as const satisfies Kind;
 
 /** The objects that use the identity of their Cluster. */

@@ -8,7 +8,8 @@ import { type IdentityChain, identityChain } from "./identity-chain.ts";
 import { unsupportedDenial } from "./identity-denials.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, describeIdentity, type IdentityReference, INFRASTRUCTURE_GROUP,
-  SERVICE_ACCOUNT_IDENTITY,
+  ROLE_IDENTITY,
+  SERVICE_ACCOUNT_IDENTITY, STATIC_IDENTITY,
 } from "../core/capa-kinds.ts";
 import { referenceOf, type Referrer, refersToIdentity } from "./referrer.ts";
 
@@ -17,6 +18,15 @@ export const IDENTITY_ROLES: RoleSource<Referrer> = {
   serves: refersToIdentity, resolve: resolveReferrer,
   knownIn: (inventory) => ({ hasRoles: inventory.includes(IDENTITIES), readsNamespace: true }),
   targets: identityTargets,
+  sessionOf({ chain: [link] = [] }, inventory) {
+    const identity = link === undefined ? null : inventory.of(IDENTITIES).get(link, "");
+    return identity?.kind === ROLE_IDENTITY ? { settings: identity, defaultName: "name that CAPA chooses" } : null;
+  },
+  secretOf({ chain = [] }, { namespace }, inventory) {
+    const last = chain.at(-1);
+    const identity = last === undefined ? null : inventory.of(IDENTITIES).get(last, namespace);
+    return identity?.kind === STATIC_IDENTITY ? identity.secretName : null;
+  },
   endpoint: {
     group: INFRASTRUCTURE_GROUP, path: "/v1/credentials/identities/KIND/NAME?namespace=NS",
     objects: "identities of Cluster API",

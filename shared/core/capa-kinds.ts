@@ -141,3 +141,6 @@ export interface IdentityReference {
 export function describeIdentity({ kind, name }: IdentityReference): string {
   return `${identityKindOf(kind) ?? quote(kind)} ${quote(name)}`;
 }
+
+/** The Deployment in the manifests of CAPA. Source: kubernetes-sigs/cluster-api-provider-aws config/default. */
+export const CAPA_DEPLOYMENT = "capa-system/capa-controller-manager";

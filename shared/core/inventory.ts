@@ -6,6 +6,7 @@ import type { Grant, NamespaceQuery, RoleQuery } from "./grant.ts";
 import { KINDS_OF_CLUSTER, type KindStore } from "./kind-store.ts";
 import { NAMESPACES, type NamespaceStore } from "./namespaces.ts";
 import type { Resolution } from "./resolution.ts";
+import type { ChosenSession } from "./session.ts";
 import type { RoleTargets } from "./role-target.ts";
 import { SetIndex } from "./set-index.ts";
 import type { Index, InventoryContext, Store, StoreKey, Stores } from "./store.ts";
@@ -58,6 +59,10 @@ export interface RoleSource<T extends RoleObject = RoleObject> {
   resolve(inventory: Inventory, object: T, settings: DecisionSettings): Resolution;
   /** Returns what the inventory contains of the source. */
   knownIn(inventory: Inventory): KnownRoles;
+  /** Returns the settings of the session with which the controller uses a selected role; null if it assumes none. */
+  sessionOf?(resolution: Resolution, inventory: Inventory): ChosenSession | null;
+  /** Returns the name of the Secret that has the credentials; null if they are in none. Default: they are in none. */
+  secretOf?(resolution: Resolution, object: T, inventory: Inventory): string | null;
   /** Returns the types of objects that an update of their Namespace can give another role; null for none. */
   movedBy?(update: NamespaceUpdate, inventory: Inventory, settings: DecisionSettings): KindFilter | null;
   /** What grants the roles of the source to controllers. Missing if the source has an endpoint of its own. */

@@ -1,7 +1,9 @@
 import type { JsonObject, PatchOperation } from "../formats/json.ts";
+import type { Paced } from "../formats/paced.ts";
 import { apiVersionOf } from "../formats/object-meta.ts";
 import type { AdmissionRequest, SkipReason } from "./admission.ts";
 import type { BoundChecks } from "./bind.ts";
+import type { ClusterUsage } from "./cluster-usage.ts";
 import type { CheckEntry, CheckInput, Finding } from "./check.ts";
 import type { DecisionSettings } from "./context.ts";
 import type { Inventory, RoleObject } from "./inventory.ts";
@@ -57,6 +59,10 @@ export interface Judge {
   readonly problems?: (object: ResolvedObject, scope: ProblemScope) => Iterable<Problem>;
   /** Returns the findings of `audit` in an object of which only the inventory is known. Default: none. */
   readonly findings?: (object: ResolvedObject, scope: ProblemScope) => readonly Finding[];
+  /** Counts what the objects of the kind among the objects use. Default: nothing. */
+  readonly usage?: (
+    objects: readonly JsonObject[], inventory: Inventory, settings: DecisionSettings,
+  ) => Paced<ClusterUsage>;
   /** The problems of the stored objects of the kind. Default: none. */
   readonly storeProblems?: StoreProblems;
   /**

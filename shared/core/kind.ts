@@ -3,7 +3,7 @@ import { SELECTOR_GROUP } from "./ack-groups.ts";
 import type { KindName } from "./capa-kinds.ts";
 import type { RoleSource } from "./inventory.ts";
 import type { ReviewedRequest, WarnContext, WarnRule } from "./exemptions.ts";
-import type { AnnotatedStore } from "./annotated-objects.ts";
+import type { AnnotatedObject, AnnotatedStore } from "./annotated-objects.ts";
 import type { StoreKey } from "./store.ts";
 import type { JsonObject } from "../formats/json.ts";
 
@@ -102,6 +102,9 @@ export interface StoredForm {
   readonly asStored: (version: string, object: JsonObject) => JsonObject;
 }
 
+/** The numbers of objects in the summary of `audit`. */
+export type CountedAs = "selectors" | "resources" | "identities";
+
 /** A kind of objects that decisions read. */
 export interface Kind {
   readonly id: string;
@@ -120,6 +123,10 @@ export interface Kind {
   readonly limit?: LimitOfKind;
   /** The store of the objects. Missing if no inventory stores them. */
   readonly store?: StoreKey;
+  /** The name of the number of the objects in the summary of `audit`. Default: they are not counted. */
+  readonly countedAs?: CountedAs;
+  /** Reads an object whose role is resolved; null for another object. Missing if the objects of the kind have none. */
+  readonly roleObject?: (object: JsonObject) => AnnotatedObject | null;
   /** The store of the objects, if the webhook records their roles in annotations. */
   readonly annotated?: StoreKey<AnnotatedStore>;
   /** How a source watches the kind. Missing if no source does. */

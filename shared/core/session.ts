@@ -21,6 +21,13 @@ export const NO_EXTRAS: SessionExtras = {
   externalID: null, sessionName: null, sourceIdentity: null, tags: [], durationSeconds: null,
 };
 
+/** What is known of a session before it is issued. */
+export interface ChosenSession {
+  readonly settings: Omit<SessionExtras, "sourceIdentity"> & Partial<Pick<SessionExtras, "sourceIdentity">>;
+  /** What a session is called for which no setting chooses a name. */
+  readonly defaultName: string;
+}
+
 /** One AssumeRole request: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
 export interface SessionRequest {
   readonly roleARN: string;

@@ -1,9 +1,7 @@
-import type { Kind } from "../core/kind.ts";
-import { CLUSTER, IDENTITY } from "../capa/kinds.ts";
-import { RESOURCE, SELECTOR } from "../ack/kinds.ts";
 import { hasResolution } from "../core/recorded-resolution.ts";
-import { runChecks } from "../judges.ts";
+import { JUDGES, runChecks } from "../judges.ts";
 import { SELECTORS } from "../ack/selectors.ts";
+import { type ClusterUsage, NO_USAGE } from "../core/cluster-usage.ts";
 import { type Finding, type Section, SECTIONS } from "../core/check.ts";
 import type { CheckResult, SkippedCheck } from "../core/run.ts";
 import type { DecisionSettings, Origin } from "../core/context.ts";
@@ -14,9 +12,7 @@ import { isSelector } from "../core/ack-groups.ts";
 import { objectMeta, objectReference } from "../formats/object-meta.ts";
 import { compareText } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
-import { readReferrer } from "../capa/referrer.ts";
 import type { TrustReview } from "../trust/trust-review.ts";
-import { type ClusterUsage, clusterUsage } from "../capa/cluster-usage.ts";
 
 /** A finding in one object. `index` is the position of the object in the input. */
 export interface AuditFinding extends Finding {
@@ -91,9 +87,10 @@ export function* auditObjects(
     }
     return true;
   });
-  const referrers = objects.map((object) => readReferrer(object)).filter((one) => one !== null)
-    .filter(({ name }) => name !== null);
-  const usage = yield* clusterUsage(referrers, inventory, settings);
+  let usage = NO_USAGE;
+  for (const judge of JUDGES) {
+    if (judge.usage !== undefined) usage = yield* judge.usage(objects, inventory, settings);
+  }
   return {
     findings: findings.toSorted((a, b) => (
       SECTIONS.indexOf(a.section) - SECTIONS.indexOf(b.section) || a.index - b.index
@@ -113,16 +110,15 @@ function sectionOf({ section, severity, waivable }: Finding, object: JsonObject,
 }
 
 function totalsOf(objects: readonly JsonObject[]): Omit<AuditTotals, "clusters"> {
-  const byKind = Map.groupBy(objects, (object) => kindOf(objectReference(object)));
-  const ofKind = (kind: Kind): readonly JsonObject[] => byKind.get(kind) ?? [];
-  const resources = ofKind(RESOURCE).filter((object) => objectReference(object).name !== "");
-  return {
-    objects: objects.length, selectors: ofKind(SELECTOR).length, resources: resources.length,
-    identities: ofKind(IDENTITY).length,
-    unannotated: [...resources, ...ofKind(CLUSTER)].filter((object) => (
-      !hasResolution(objectMeta(object).annotations)
-    )).length,
-  };
+  const totals = { objects: objects.length, selectors: 0, resources: 0, identities: 0, unannotated: 0 };
+  for (const object of objects) {
+    const id = objectReference(object);
+    const kind = kindOf(id);
+    if (kind === null || (kind.annotated !== undefined && id.name === "")) continue;
+    if (kind.countedAs !== undefined) totals[kind.countedAs] += 1;
+    if (kind.annotated !== undefined && !hasResolution(objectMeta(object).annotations)) totals.unannotated += 1;
+  }
+  return totals;
 }
 
 function countBySection(findings: readonly AuditFinding[]): Record<Section, number> {

@@ -2,13 +2,13 @@ import { ResolverError } from "../formats/errors.ts";
 import {
   CAPA_VERSION, CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP, REFERRER_KINDS, referrerKindOf,
 } from "../core/capa-kinds.ts";
-import { readReferrer, type Referrer } from "../capa/referrer.ts";
-import type { Inventory } from "../core/inventory.ts";
-import { DEFAULT_VERSION, type ResourceQuery } from "../core/ack-resource.ts";
+import type { Inventory, RoleObject } from "../core/inventory.ts";
+import { DEFAULT_VERSION } from "../core/ack-resource.ts";
 import { isACKGroup, type KindArgument, parseKindArgument } from "../core/ack-groups.ts";
 import { type Labels, parseLabels } from "../formats/label-selector.ts";
 import { namespaceNameFaults } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
+import { roleObjectOf } from "../kinds.ts";
 
 /** Hypothetical resources, as described by CLI flags. */
 export interface HypotheticalResource {
@@ -26,12 +26,12 @@ export interface HypotheticalResource {
  */
 export function hypotheticalResources(
   { kinds, namespace, labels: labelTexts }: HypotheticalResource, inventory: Inventory,
-): (ResourceQuery | Referrer)[] {
+): RoleObject[] {
   const faults = namespaceNameFaults(namespace).map((fault) => `--namespace ${quote(namespace)}: ${fault}`);
   const parsed = kinds.map((text) => parseResolvableKind(text, faults));
   const labels = parseLabelFlags(labelTexts, faults);
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
-  return parsed.filter((kind) => kind !== null).map((kind) => queryFor(kind, { inventory, namespace, labels }));
+  return parsed.flatMap((kind) => (kind === null ? [] : queryFor(kind, { inventory, namespace, labels })));
 }
 
 type GroupedKind = KindArgument & { readonly group: string };
@@ -70,13 +70,11 @@ interface QueryContext {
   readonly labels: Labels;
 }
 
-function queryFor(
-  { group, kind, version: requested }: GroupedKind, { inventory, namespace, labels }: QueryContext,
-): ResourceQuery | Referrer {
+function queryFor({ group, kind, version: requested }: GroupedKind, context: QueryContext): RoleObject[] {
+  const { inventory, namespace, labels } = context;
   const defaultVersion = referrerKindOf({ group, kind }) === null ? DEFAULT_VERSION : CAPA_VERSION;
   const version = requested ?? inventory.kinds.versions(group, kind)?.storage ?? defaultVersion;
-  const referrer = readReferrer({ apiVersion: `${group}/${version}`, kind, metadata: { namespace } });
-  if (referrer !== null) return referrer;
-  const status = { ownerAccountID: null, region: null };
-  return { group, version, kind, namespace, name: null, labels, annotations: new Map(), status };
+  const metadata = { namespace, labels: Object.fromEntries(labels) };
+  const object = roleObjectOf({ apiVersion: `${group}/${version}`, kind, metadata });
+  return object === null ? [] : [object];
 }

@@ -1,16 +1,12 @@
 import { resolve } from "../core/resolve.ts";
 import type { ChainLink, Resolution } from "../core/resolution.ts";
-import { IDENTITIES } from "../capa/identities.ts";
-import { REFERRERS } from "../capa/referrers.ts";
-import { RESOURCES } from "../ack/resources.ts";
 import type { DecisionSettings } from "../core/context.ts";
-import { STATIC_IDENTITY } from "../core/capa-kinds.ts";
-import type { Referrer } from "../capa/referrer.ts";
-import { resolveReferrer } from "../capa/resolve-identity.ts";
 import type { Inventory } from "../core/inventory.ts";
-import type { ResourceQuery } from "../core/ack-resource.ts";
+import { annotatedKey, type AnnotatedObject } from "../core/annotated-objects.ts";
+import { isResource, type ResourceQuery } from "../core/ack-resource.ts";
 import { compareText } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
+import { annotatedObjects, annotatedWithKey } from "./stale-resources.ts";
 
 /**
  * The ways in which a resource can change, most disruptive first: new conflict, new fault in the CARM maps, fallback to
@@ -24,7 +20,7 @@ export const CHANGES = [
 ] as const;
 export type Change = (typeof CHANGES)[number];
 
-/** The resource or the object with an identityRef that is compared. */
+/** The object that is compared. */
 export type ComparedObject = Pick<ResourceQuery, "group" | "version" | "kind" | "namespace" | "name">;
 
 /** A resource whose resolution differs between two inventories, or that exists in only one inventory. */
@@ -48,10 +44,7 @@ export interface ImpactComparison {
 
 const RESOURCES_BETWEEN_PAUSES = 200;
 
-/**
- * Compares the resolution of each resource, and of each object that has an identityRef, in two inventories. The time is
- * proportional to their number.
- */
+/** Compares the resolution of each object that has a role, in time that is proportional to their number. */
 export function* compareInventories(
   before: Inventory, after: Inventory, settings: DecisionSettings,
 ): Paced<ImpactComparison> {
@@ -61,38 +54,15 @@ export function* compareInventories(
     resources++;
     if (impact !== null) impacts.push(impact);
   };
-  yield* paced(before.of(RESOURCES).all(), RESOURCES_BETWEEN_PAUSES, (resource) => {
-    const later = after.of(RESOURCES).get(resource);
-    const resolution = later === null ? null : resolve(after, later, settings);
-    const account = (later ?? resource).status.ownerAccountID;
-    add(impactOn(later ?? resource, { before: resolve(before, resource, settings), after: resolution, account }));
+  yield* paced(annotatedObjects(before), RESOURCES_BETWEEN_PAUSES, (object) => {
+    add(impactOn(object, { before, after, settings }));
     return true;
   });
-  yield* paced(before.of(REFERRERS).all(), RESOURCES_BETWEEN_PAUSES, (referrer) => {
-    add(impactOnReferrer(referrer, { before, after, settings }));
-    return true;
-  });
-  for (const resource of after.of(RESOURCES).all()) {
-    if (before.of(RESOURCES).get(resource) !== null) continue;
-    add({ resource, change: "added", before: null, after: resolve(after, resource, settings) });
-  }
-  for (const referrer of after.of(REFERRERS).all()) {
-    if (before.of(REFERRERS).get(referrer) !== null) continue;
-    add({ resource: referrer, change: "added", before: null, after: resolveReferrer(after, referrer, settings) });
+  for (const object of annotatedObjects(after)) {
+    if (annotatedWithKey(annotatedKey(object), before) !== null) continue;
+    add({ resource: object, change: "added", before: null, after: resolve(after, object, settings) });
   }
   return { impacts: impacts.toSorted(compareImpacts), resources };
-}
-
-interface ComparedResolutions {
-  readonly before: Resolution;
-  readonly after: Resolution | null;
-  /** The account in which the resource exists; null if it is unknown. */
-  readonly account: string | null;
-}
-
-function impactOn(resource: ComparedObject, { before, after, account }: ComparedResolutions): Impact | null {
-  const change = after === null ? "removed" : changeOf(account, before, after);
-  return change === null ? null : { resource, change, before, after };
 }
 
 interface Inventories {
@@ -101,23 +71,20 @@ interface Inventories {
   readonly settings: DecisionSettings;
 }
 
-function impactOnReferrer(referrer: Referrer, { before, after, settings }: Inventories): Impact | null {
-  const resource = after.of(REFERRERS).get(referrer);
-  const earlier = resolveReferrer(before, referrer, settings);
-  if (resource === null) return { resource: referrer, change: "removed", before: earlier, after: null };
-  const later = resolveReferrer(after, resource, settings);
-  const impact = impactOn(resource, { before: earlier, after: later, account: null });
-  if (impact !== null || later.outcome === "refused") return impact;
-  const secrets = { before: secretOf(before, earlier, resource), after: secretOf(after, later, resource) };
-  return secrets.before === secrets.after
-    ? null : { resource, change: "secret", before: earlier, after: later, secrets };
-}
-
-/** Returns the Secret of the static identity at the end of the chain, or null. */
-function secretOf(inventory: Inventory, { chain }: Resolution, { namespace }: Referrer): string | null {
-  const last = chain?.at(-1);
-  const identity = last === undefined ? null : inventory.of(IDENTITIES).get(last, namespace);
-  return identity?.kind === STATIC_IDENTITY ? identity.secretName : null;
+function impactOn(object: AnnotatedObject, { before, after, settings }: Inventories): Impact | null {
+  const later = annotatedWithKey(annotatedKey(object), after);
+  const [resource, earlierRole] = [later ?? object, resolve(before, object, settings)];
+  if (later === null) return { resource, change: "removed", before: earlierRole, after: null };
+  const laterRole = resolve(after, later, settings);
+  const roles = { before: earlierRole, after: laterRole };
+  const change = changeOf(isResource(later) ? later.status.ownerAccountID : null, earlierRole, laterRole);
+  if (change !== null) return { resource, change, ...roles };
+  if (laterRole.outcome === "refused") return null;
+  const secretIn = (inventory: Inventory, role: Resolution): string | null => (
+    inventory.sourceOf(later, settings).secretOf?.(role, later, inventory) ?? null
+  );
+  const secrets = { before: secretIn(before, earlierRole), after: secretIn(after, laterRole) };
+  return secrets.before === secrets.after ? null : { resource, change: "secret", ...roles, secrets };
 }
 
 function changeOf(recorded: string | null, before: Resolution, after: Resolution): Change | null {

@@ -1,9 +1,6 @@
 import { resolve } from "../../core/resolve.ts";
 import { controllerAccountOf, type Resolution } from "../../core/resolution.ts";
-import { SECRETS } from "../../capa/secrets.ts";
-import { REFERRERS } from "../../capa/referrers.ts";
-import { IDENTITIES } from "../../capa/identities.ts";
-import { RESOURCES } from "../../ack/resources.ts";
+import { SEPARATE_STORES } from "../../kinds.ts";
 import { SELECTORS } from "../../ack/selectors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { DecisionSettings } from "../../core/context.ts";
@@ -171,14 +168,11 @@ function storedFaults(inventory: Inventory, name: string): Finding[] {
 }
 
 function unlistedKinds(inventory: Inventory): MapUnjudged[] {
-  const kinds = LISTED.flatMap((one) => [...inventory.unlisted(one)]);
+  const kinds = SEPARATE_STORES.flatMap((one) => [...inventory.unlisted(one)]);
   return kinds.map((kind) => (
     { file: kind, count: 1, what: "kind that the cluster does not list", fix: "grant the right to list it" }
   ));
 }
-
-/** The stores on which the roles of resources depend, and which a cluster can omit. */
-const LISTED = [RESOURCES, IDENTITIES, REFERRERS, SECRETS];
 
 function shownNamespace(name: string, { namespaces }: Inventory): MapNamespace {
   const isKnown = namespaces.has(name);
