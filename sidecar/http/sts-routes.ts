@@ -37,6 +37,8 @@ interface STSRequest {
   readonly form: URLSearchParams;
   readonly action: string;
   readonly caller: IssuedKey;
+  /** The region for which the client has signed the request: ACK calls STS in that of the resource. */
+  readonly region: string;
   readonly request: FastifyRequest;
   readonly options: SidecarOptions;
   readonly ports: STSRoutePorts;
@@ -46,7 +48,7 @@ interface STSRequest {
  * Returns the AssumeRole result. Validates the form as STS does, checks that a selector grants the role, and gets a
  * session from the cache or from STS.
  */
-async function assumeRole({ form, caller, request, options, ports }: STSRequest): Promise<Content> {
+async function assumeRole({ form, caller, region, request, options, ports }: STSRequest): Promise<Content> {
   const requested = readAssumeRole(form);
   const { source, answers, issuer, clock } = ports;
   const { durationSeconds, roleARN } = requested;
@@ -60,8 +62,8 @@ async function assumeRole({ form, caller, request, options, ports }: STSRequest)
   request.grant = grant;
   if (grant.verdict === "role") checkExtras(requested, grant.extras);
   const client = {
-    key: `sts ${withoutTime(requested.sessionName)}`,
-    fields: () => ({ ...clientFields(request), requested_session_name: requested.sessionName }),
+    key: `sts ${region} ${withoutTime(requested.sessionName)}`,
+    fields: () => ({ ...clientFields(request), requested_session_name: requested.sessionName, region }),
   };
   const issue = { kind: "role", client, requested } as const;
   const sourceIdentity = grant.verdict === "role" ? grant.extras.sourceIdentity : null;
@@ -267,7 +269,8 @@ export function addSTSRoutes(app: FastifyInstance, options: SidecarOptions, port
       const roleARN = form.get("RoleArn");
       return { action: sanitize(action), caller: caller.arn, ...(roleARN !== null && { role_arn: sanitize(roleARN) }) };
     };
-    const result = await perform({ form, action, caller, request, options, ports });
+    const region = sanitize(signed.claim.region);
+    const result = await perform({ form, action, caller, region, request, options, ports });
     return send(reply, 200, (requestID) => renderResult(action, result, requestID));
   };
   for (const path of STS_PATHS) app.post(path, { onRequest }, handle);

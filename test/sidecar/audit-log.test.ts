@@ -16,6 +16,7 @@ import { TokenServer } from "./capa/token-server.ts";
 import { RecordedLog } from "./recorded-log.ts";
 import { BASE_IDENTITY, ROLE_A, SidecarUnderTest } from "./sidecar-under-test.ts";
 import { Controller } from "./sts/controller.ts";
+import type { VendedKeys } from "./sts/signed-request.ts";
 
 const SELECTOR = "/v1/credentials/selectors/team-a";
 const OBTAINED = "session obtained from STS";
@@ -51,7 +52,7 @@ test("logs each session that STS returns, and the first time that each client ge
     base,
     {
       ...ofRole, path: "/sts", requested: { action: "AssumeRole", caller: BASE_IDENTITY.arn, role_arn: ROLE_A },
-      requested_session_name: "mine",
+      requested_session_name: "mine", region: "eu-west-1",
     },
   ]);
 });
@@ -91,6 +92,14 @@ test("takes session names that differ only in the time of an SDK for one client"
   }
   const names = controller.sidecar.auditLines.map((line) => line["requested_session_name"]).filter(Boolean);
   t.same(names, ["aws-go-sdk-1700000000000000001", "deploy-111122223333"]);
+});
+
+test("logs the first time that a client gets a session for each region", async (t) => {
+  const controller = new Controller();
+  const keys = (await controller.sidecar.get("/v1/credentials")).json<VendedKeys>();
+  for (const region of ["eu-west-1", "us-east-1", "eu-west-1"]) await controller.assumeWith(keys, {}, region);
+  const regions = controller.sidecar.auditLines.map((line) => line["region"]).filter(Boolean);
+  t.same(regions, ["eu-west-1", "us-east-1"]);
 });
 
 test("logs a client that alternates between two sessions of a role once for each", async (t) => {

@@ -15,8 +15,11 @@ export class Controller {
     return this.assumeWith(this.#keys, parameters);
   }
 
-  async assumeWith(keys: VendedKeys, parameters: Readonly<Record<string, string>> = {}): Promise<STSAnswer> {
+  async assumeWith(
+    keys: VendedKeys, parameters: Readonly<Record<string, string>> = {}, region?: string,
+  ): Promise<STSAnswer> {
     const body = assumeBody({ RoleArn: ROLE_A, ...parameters });
-    return send(this.sidecar.app, await signed({ keys, body, now: this.sidecar.clock.now() }));
+    const request = { keys, body, now: this.sidecar.clock.now(), ...(region !== undefined && { region }) };
+    return send(this.sidecar.app, await signed(request));
   }
 }
