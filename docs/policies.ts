@@ -8,7 +8,6 @@ import { checkPolicies, DEFAULT_POLICY_SETTINGS } from "../manifests/policies.ts
 import { listsOf } from "../manifests/policies/policy.ts";
 import { MAX_COMPARED } from "../manifests/policies/selector-matches.ts";
 import type { CheckEntry } from "../shared/core/check.ts";
-import { TRUST_CHECKS } from "../shared/trust/role-trust.ts";
 import { withTable } from "./generated-table.ts";
 
 const OTHER_OBJECTS = "needs other objects";
@@ -22,6 +21,10 @@ const EXPORTS = "not available: only commands read exports of IAM, which are nev
 const CAPA_CHECKS = [...IDENTITY_JUDGE.checks, ...CLUSTER_JUDGE.checks].filter(({ id }) => id !== CLUSTER.limit.code);
 const CAPA = "not available: the policies read only the metadata of clusters, and no identity";
 const SIZES = "only the number of labels and annotations";
+
+function readsExports({ severity, requires = [] }: CheckEntry): boolean {
+  return severity === "deny" && requires.some(({ name }) => name === "--iam");
+}
 
 /** The reasons why no policy covers a check that denies by default. A test demands one for each such check. */
 export const NOT_COVERED: Readonly<Record<string, string>> = {
@@ -41,7 +44,7 @@ export const NOT_COVERED: Readonly<Record<string, string>> = {
   ...Object.fromEntries(POD_JUDGE.checks.map(({ id }) => [id, INJECTION])),
   ...Object.fromEntries(CAPA_CHECKS.filter(({ severity }) => severity === "deny").map(({ id }) => [id, CAPA])),
   "META-01": REJECTED,
-  ...Object.fromEntries(TRUST_CHECKS.filter(({ severity }) => severity === "deny").map(({ id }) => [id, EXPORTS])),
+  ...Object.fromEntries(CATALOGUE.filter(readsExports).map(({ id }) => [id, EXPORTS])),
 };
 
 const OLD_ENTRIES = `in an update, not if the stored selector has more than ${MAX_COMPARED.invalidNames} such entries`;

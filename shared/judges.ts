@@ -32,7 +32,7 @@ import { drain, type Paced } from "./formats/paced.ts";
 import { allClosest, compareText, listOf, quote } from "./formats/text.ts";
 import { POD_JUDGE } from "./injection/pod-judge.ts";
 import { kindOf } from "./kinds.ts";
-import { TRUST_CHECKS, trustChecks } from "./trust/role-trust.ts";
+import { TRUST_OF_ROLES } from "./trust/role-trust.ts";
 
 /** How the objects of each kind are judged. A kind without a judge has no checks. */
 export const JUDGES: readonly Judge[] = [
@@ -43,15 +43,19 @@ export const JUDGES: readonly Judge[] = [
 ];
 
 /** The checks that a feature adds to the kinds of another one. */
-const EXTRAS: readonly Extra[] = [CARM_OF_SELECTORS, CARM_OF_NAMESPACES, CAPA_OF_NAMESPACES, CONTROLLERS_OF_PODS];
+const EXTRAS: readonly Extra[] = [
+  CARM_OF_SELECTORS, CARM_OF_NAMESPACES, CAPA_OF_NAMESPACES, CONTROLLERS_OF_PODS, TRUST_OF_ROLES,
+];
 
 const BY_KIND: ReadonlyMap<Kind, Judge> = new Map(JUDGES.map((judge) => [judge.kind, judge]));
-const EXTRAS_OF: ReadonlyMap<Kind, readonly Extra[]> = Map.groupBy(EXTRAS, (extra) => extra.of);
+const EXTRAS_OF: ReadonlyMap<Kind, readonly Extra[]> = new Map(JUDGES.map(({ kind }) => (
+  [kind, EXTRAS.filter(({ of = kind }) => of === kind)]
+)));
 
 /** Every check. Checks of several kinds of objects, such as IRS-00, stand in more than one list. */
 const ALL: readonly CheckEntry[] = [
-  ...JUDGES.flatMap(({ checks }) => checks), ...EXTRAS.flatMap(({ checks }) => checks), ...TRUST_CHECKS,
-  META_01, WAIVER_01,
+  ...JUDGES.flatMap(({ checks }) => checks), ...EXTRAS.flatMap(({ checks }) => checks), META_01,
+  WAIVER_01,
 ];
 
 /** Every check once, sorted by its id. */
@@ -119,10 +123,9 @@ function checksOf(input: CheckInput, settings: DecisionSettings): readonly Bound
   const judge = judgeOf(input.object);
   if (judge === null) return [];
   const own = judge.bind(input, settings);
-  const extras = isLimited(own) ? [] : [
-    ...(EXTRAS_OF.get(judge.kind) ?? []).flatMap(({ bind }) => bind(input, settings)),
-    ...trustChecks(judge, input, settings),
-  ];
+  const extras = isLimited(own) ? [] : (
+    (EXTRAS_OF.get(judge.kind) ?? []).flatMap(({ bind }) => bind(input, settings, judge))
+  );
   return withEffectOfWaivers(input, [...own, ...extras], CATALOGUE);
 }
 

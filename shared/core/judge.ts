@@ -73,11 +73,13 @@ export interface Judge {
   readonly stored?: (id: ReviewedID, inventory: Inventory) => JsonObject | null;
 }
 
-/** Checks that a feature adds to the objects of a kind that is not its own. */
+/** Checks that a feature adds to the objects of kinds that are not its own. */
 export interface Extra {
-  readonly of: Kind;
+  /** Default: every kind that is judged. */
+  readonly of?: Kind;
   readonly checks: readonly CheckEntry[];
-  readonly bind: Bind;
+  /** `judge` is that of the object's kind. */
+  readonly bind: (input: CheckInput, settings: DecisionSettings, judge: Judge) => readonly BoundChecks[];
 }
 
 /** Returns the type of the reviewed object, for an object that the inventory describes. */

@@ -2,9 +2,9 @@ import { hasResolution } from "../core/recorded-resolution.ts";
 import { JUDGES, runChecks } from "../judges.ts";
 import { SELECTORS } from "../ack/selectors.ts";
 import { type ClusterUsage, NO_USAGE } from "../core/cluster-usage.ts";
-import { type Finding, type Section, SECTIONS } from "../core/check.ts";
+import { type CheckInput, type Finding, type Section, SECTIONS } from "../core/check.ts";
 import type { CheckResult, SkippedCheck } from "../core/run.ts";
-import type { DecisionSettings, Origin } from "../core/context.ts";
+import type { DecisionSettings } from "../core/context.ts";
 import type { Inventory } from "../core/inventory.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { kindOf } from "../kinds.ts";
@@ -12,7 +12,6 @@ import { isSelector } from "../core/ack-groups.ts";
 import { objectMeta, objectReference } from "../formats/object-meta.ts";
 import { compareText } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
-import type { TrustReview } from "../trust/trust-review.ts";
 
 /** A finding in one object. `index` is the position of the object in the input. */
 export interface AuditFinding extends Finding {
@@ -46,15 +45,11 @@ export interface Audit {
   readonly skipped: readonly SkippedCheck[];
 }
 
-/** What an audit reads beside the object: the inventory contains all objects. */
-interface AuditContext {
-  /** All stored selectors. */
+/** What an audit reads beside the object. The inventory contains all objects. */
+type AuditContext = Omit<CheckInput, "object" | "old" | "operation" | "requester"> & {
   readonly storedSelectors: readonly JsonObject[];
   readonly inventory: Inventory;
-  readonly origin: Origin;
-  /** Who can assume the roles. Default: null, without exports of IAM. */
-  readonly trust?: TrustReview | null;
-}
+};
 
 /** The stored objects to audit. By default, the stored selectors are those of the objects. */
 type AuditInput = Omit<AuditContext, "storedSelectors"> & Partial<AuditContext> & {
@@ -66,7 +61,7 @@ type AuditInput = Omit<AuditContext, "storedSelectors"> & Partial<AuditContext> 
  * have.
  */
 export function auditObject(object: JsonObject, context: AuditContext, settings: DecisionSettings): CheckResult {
-  return runChecks({ trust: null, ...context, object, old: object, operation: "AUDIT", requester: null }, settings);
+  return runChecks({ ...context, object, old: object, operation: "AUDIT", requester: null }, settings);
 }
 
 const OBJECTS_BETWEEN_PAUSES = 200;

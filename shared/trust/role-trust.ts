@@ -1,12 +1,11 @@
 import type { NamedRole } from "../core/role-target.ts";
-import type { Judge } from "../core/judge.ts";
-import { bindChecks, type BoundChecks } from "../core/bind.ts";
-import type { DecisionSettings } from "../core/context.ts";
+import type { Extra } from "../core/judge.ts";
+import { bindChecks } from "../core/bind.ts";
 import type { FieldPath } from "../formats/json.ts";
 import { TRUST_CODES, type TrustCode } from "./trust-code.ts";
 import type { TrustProblem } from "./trust-problem.ts";
 import type { TrustReview } from "./trust-review.ts";
-import type { CheckEntry, CheckInput, Fault, QuickCheck, Requirement } from "../core/check.ts";
+import type { CheckEntry, Fault, QuickCheck, Requirement } from "../core/check.ts";
 
 declare module "../core/check.ts" {
   interface CheckInput {
@@ -152,14 +151,15 @@ export const TRUST_CHECKS: readonly QuickCheck<RoleTrust>[] = [
   }),
 ];
 
-/** Returns the checks of the roles that the object names. */
-export function trustChecks(
-  { kind, namesRoles }: Pick<Judge, "kind" | "namesRoles">, input: CheckInput, settings: DecisionSettings,
-): BoundChecks[] {
-  const { inventory = null } = input;
-  if (namesRoles === undefined || inventory === null) return [];
-  // Controllers read the objects that give roles in the other mode in no way.
-  const isUnread = kind.readIn !== undefined && kind.readIn !== settings.mode;
-  const trust = new RoleTrust(() => namesRoles(input, settings, inventory), input.trust ?? null, isUnread);
-  return [bindChecks(TRUST_CHECKS, trust, null)];
-}
+/** The checks of the roles that an object of any kind names. */
+export const TRUST_OF_ROLES: Extra = {
+  checks: TRUST_CHECKS,
+  bind(input, settings, { kind, namesRoles }) {
+    const { inventory = null } = input;
+    if (namesRoles === undefined || inventory === null) return [];
+    // Controllers read the objects that give roles in the other mode in no way.
+    const isUnread = kind.readIn !== undefined && kind.readIn !== settings.mode;
+    const trust = new RoleTrust(() => namesRoles(input, settings, inventory), input.trust ?? null, isUnread);
+    return [bindChecks(TRUST_CHECKS, trust, null)];
+  },
+};
