@@ -1,8 +1,7 @@
 import { systemClock } from "../shared/core/clock.ts";
-import { type Audit, type AuditFinding, auditObjects } from "../shared/diagnosis/audit.ts";
+import type { Audit, AuditFinding } from "../shared/diagnosis/audit.ts";
 import { type Section, SECTIONS } from "../shared/core/check.ts";
 import { tightest } from "../shared/core/closures.ts";
-import { isSelector } from "../shared/core/ack-groups.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/core/context.ts";
 import { countOf } from "../shared/formats/text.ts";
 import { settleSettings } from "../shared/controllers/controller-settings.ts";
@@ -13,17 +12,17 @@ import { skippedLines } from "./output/skipped-checks.ts";
 import { mergeRoots, rootTitle } from "./output/by-root.ts";
 import { coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { junitReport } from "./output/junit.ts";
-import { runWithProgress } from "./output/progress.ts";
 import {
   controllerLines, controllersJSON, type ReportedControllers, settlementLines,
 } from "./output/controllers.ts";
 import { identityName } from "./output/resolution-table.ts";
 import { sarifLog } from "./output/sarif.ts";
+import { type ReviewedState, reviewRoles } from "./features.ts";
+import { auditWithProgress } from "./input/audited.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
 import { byCode, isUnreadable, readStates, type State, type StateObject } from "./input/state.ts";
 import { unreadMaps, unreadSidecars } from "./input/unread.ts";
 import { countJudged, type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
-import { type ReviewedState, withReviews } from "./input/trust-review.ts";
 import { formatTable, type Paint, painter } from "./output/terminal.ts";
 
 /** A finding in the format of `lint -o json`, and the section of the report that contains the finding. */
@@ -48,8 +47,8 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO, clock = s
   const [{ faults, skippedFiles, unjudged }] = states;
   if (isUnreadable(faults, io)) return EXIT.usage;
   writeLines(io.stderr, only.noObjectLines(states));
-  const reviewed = await withReviews(states, settings, io, clock.now());
-  const reports = reviewed.map((state) => auditRoot(state, only, settings, io));
+  const reviewed = await reviewRoles(states, settings, io, clock.now());
+  const reports = reviewed.states.map((state) => auditRoot(state, only, settings, io));
   const judged = reports.flatMap((report) => report.judged);
   const coverage = coverageOf(countJudged(judged), unjudged);
   const notApplied = new Map(reports.flatMap(({ skipped }) => skipped.map((check) => [check.code, check] as const)));
@@ -92,18 +91,6 @@ function withInstalledProfile(settings: DecisionSettings, { sidecars }: State): 
   const { profileNamespaces } = sidecars;
   const closures = tightest(settings.injection.closures, sidecars.closures);
   return { ...settings, profileNamespaces, injection: { ...settings.injection, closures } };
-}
-
-/** Audits some objects of the state, and shows the progress. */
-export function auditWithProgress(
-  state: Pick<State, "objects" | "inventory" | "origin"> & Partial<Pick<ReviewedState, "trust">>,
-  objects: readonly StateObject[], settings: DecisionSettings, io: IO,
-): Audit {
-  const { inventory, origin, trust = null } = state;
-  const storedSelectors = state.objects.map(({ object }) => object).filter(isSelector);
-  const input = { objects: objects.map(({ object }) => object), storedSelectors, inventory, origin, trust };
-  const work = auditObjects(input, settings);
-  return runWithProgress(work, io, (checked) => `${checked} of ${countOf(objects.length, "object")} checked`);
 }
 
 /** Returns the findings of each template that has findings. They are in the last section. */

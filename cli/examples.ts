@@ -1,7 +1,8 @@
 import type { Command } from "../shared/core/setting-definition.ts";
+import { FEATURES } from "./features.ts";
 
-/** The examples in the help of each command. A test passes each to the program. */
-export const EXAMPLES: Readonly<Record<Command | "", readonly string[]>> = {
+/** The examples in the help of each command. */
+const EXAMPLES: Partial<Readonly<Record<Command | "", readonly string[]>>> = {
   "": ["ack-role-resolver lint manifests", "ack-role-resolver resolve --cluster"],
   local: ["ack-role-resolver local --from manifests --region eu-central-1"],
   webhook: ["ack-role-resolver webhook --cluster -n ack-role-resolver --tls-dir tls"],
@@ -20,37 +21,12 @@ export const EXAMPLES: Readonly<Record<Command | "", readonly string[]>> = {
   ],
   why: ["ack-role-resolver why bucket/logs -n team-a --cluster", "ack-role-resolver why bucket/logs --from manifests"],
   audit: ["ack-role-resolver audit --cluster", "ack-role-resolver audit -o sarif manifests > audit.sarif"],
-  map: [
-    "ack-role-resolver map manifests --html role-map.html",
-    "ack-role-resolver map --cluster --html role-map.html",
-  ],
   impact: [
     "ack-role-resolver impact --from main -o markdown branch > comment.md",
     "ack-role-resolver impact --cluster --delete old-selector.yaml",
   ],
   explain: ["ack-role-resolver explain IRS-30", "ack-role-resolver explain ERR_SELECTOR_CONFLICT"],
   "migrate carm": ["ack-role-resolver migrate carm --cluster > selectors.yaml"],
-  trust: [
-    "ack-role-resolver trust --from manifests --iam iam.json \\",
-    "    --caller arn:aws:iam::111122223333:role/ack --via sidecar \\",
-    "    --caller-credentials pod-identity",
-  ],
-  "trust check": [
-    "ack-role-resolver trust check --iam iam.json \\",
-    "    --caller arn:aws:iam::111122223333:role/ack \\",
-    "    --role arn:aws:iam::444455556666:role/team-a --external-id team-a",
-  ],
-  "trust who": [
-    "ack-role-resolver trust who team-a --from manifests --iam iam.json \\",
-    "    --intended arn:aws:iam::111122223333:role/ack",
-    "ack-role-resolver trust who --all --iam iam.json -o json",
-  ],
-  "trust policy": [
-    "ack-role-resolver trust policy team-a --from manifests -o terraform \\",
-    "    --caller arn:aws:iam::111122223333:role/ack",
-    "ack-role-resolver trust policy --all --cluster --iam iam.json --diff \\",
-    "    --caller arn:aws:iam::111122223333:role/ack",
-  ],
   "credential-process": [
     "ack-role-resolver credential-process --endpoint http://127.0.0.1:9780 \\",
     "    --token-file /run/ack-role-resolver/token --selector team-a",
@@ -68,3 +44,9 @@ export const EXAMPLES: Readonly<Record<Command | "", readonly string[]>> = {
   ],
   version: ["ack-role-resolver version -o json"],
 };
+
+/** Returns the examples in the help of a command; none for a command that the program lacks. */
+export function examplesOf(command: Command | ""): readonly string[] {
+  const ofFeatures = command === "" ? [] : FEATURES.flatMap(({ examples }) => examples[command] ?? []);
+  return EXAMPLES[command] ?? ofFeatures;
+}

@@ -1,8 +1,8 @@
 import { type Command, COMMANDS } from "../shared/core/setting-definition.ts";
 import { OF_SELECTORS, REVIEWERS } from "../shared/core/trust-settings.ts";
 import { JUDGES, OFFLINE, type SettingName } from "../shared/core/settings.ts";
+import { FEATURES } from "./features.ts";
 import { type FlagGroup, type FlagHelp, help, rare, rareIn } from "./help-rows.ts";
-import { TRUST_HELP } from "./trust-help.ts";
 
 const MODE = "where controllers find the role of a resource: in IAMRoleSelectors, or in the legacy CARM ConfigMaps";
 
@@ -25,7 +25,7 @@ const OF_SIDECAR = "session name of the sidecar";
 const REPORTS = "output format: text for people, stable JSON, SARIF 2.1.0 for code scanners, or JUnit XML for CI";
 
 /** The heading and the help of each flag. A help text is a phrase without a full stop at its end. */
-const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
+const FLAG_HELP: Partial<Readonly<Record<SettingName, FlagHelp>>> = {
   from: help(
     "Input", "manifest file or folder to read, or - for standard input",
     { impact: "manifest file or folder that contains the current state, or - for standard input" },
@@ -114,10 +114,6 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
         + "for a comment on a pull request",
     },
   ),
-  html: help(
-    "Output", "page to write: one HTML file that needs no network, or - for standard output",
-    { impact: "page to write, with the roles before and after" },
-  ),
   failOn: rareIn(
     ["resolve", "impact"], "Output", "what sets the exit status to 1: denials always do, unjudged objects if listed",
   ),
@@ -169,7 +165,6 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
       + "consecutive ports",
   }),
   healthListen: rare("Server", "address of /healthz, /readyz, /startupz and /metrics"),
-  ui: rare("Server", "loopback address of the role map, a page that only reads (default: none)"),
   group: help("Grants", "API group of the controller that this sidecar serves, such as s3.services.k8s.aws"),
   kind: help(
     "Resource", "kind of the resource, such as Bucket.s3.services.k8s.aws; the resource need not exist",
@@ -242,22 +237,30 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Webhook", "ConfigMap in the namespace of each Pod whose key ca.crt contains further CAs that injected sidecars "
       + "trust for AWS endpoints",
   ),
-  ...TRUST_HELP,
   extraGroups: rare("Input", "ACK API group that this release does not know"),
 };
 
+function helpOf(name: SettingName): FlagHelp | undefined {
+  return FLAG_HELP[name] ?? FEATURES.map(({ help: rows }) => rows[name]).find((row) => row !== undefined);
+}
+
+/** Returns whether the program has the flag. It lacks those of features that it lacks. */
+export function hasHelp(name: SettingName): boolean {
+  return helpOf(name) !== undefined;
+}
+
 /** Returns the help of a flag for one command. */
 export function flagHelp(name: SettingName, command: Command): string {
-  const { general, commands } = FLAG_HELP[name];
-  return commands[command] ?? general;
+  const row = helpOf(name);
+  return row?.commands[command] ?? row?.general ?? "";
 }
 
 /** Returns the heading under which the help of a command lists a flag. */
 export function flagGroup(name: SettingName, command: Command): FlagGroup {
-  const { group, groups } = FLAG_HELP[name];
-  return groups[command] ?? group;
+  const row = helpOf(name);
+  return row?.groups[command] ?? row?.group ?? "Output";
 }
 
 export function isRare(name: SettingName, command: Command): boolean {
-  return FLAG_HELP[name].rareIn?.includes(command) === true;
+  return helpOf(name)?.rareIn?.includes(command) === true;
 }

@@ -9,33 +9,25 @@ import { ResolverError } from "../shared/formats/errors.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
 import { countOf, printable } from "../shared/formats/text.ts";
-import type { RoleMap } from "../shared/diagnosis/role-map/role-map.ts";
 import {
   compareInventories, countsOf, type Impact, type ImpactComparison, isDisruptive,
 } from "../shared/diagnosis/impact.ts";
-import { NewRoles } from "../shared/diagnosis/new-roles.ts";
 import { storedManifests } from "../shared/files/files.ts";
+import type { ImpactPage, NewRoles, RoleReview } from "./feature.ts";
+import { FEATURES, type ReviewedState, reviewRoles, reviewsRoles } from "./features.ts";
 import { CHANGE_FIELDS, Only } from "./input/only.ts";
 import { OrderedChecks } from "./input/ordered-checks.ts";
-import { hasIAM, type ReviewedState, withReviews } from "./input/trust-review.ts";
 import { inventoryOf, isUnreadable, readInput, readStates, type State, type States } from "./input/state.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { foldedLines, locate, type LocatedFinding } from "./output/located-finding.ts";
 import { distinctObjects, mergeRoots, rootTitle } from "./output/by-root.ts";
-import { coverageWithoutTemplates, isIncomplete, unjudgedTemplates, writeCoverage } from "./output/coverage.ts";
+import { coverageWithoutTemplates, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { impactMarkdown } from "./output/impact-markdown.ts";
 import { comparisonLines } from "./output/impact-table.ts";
-import { writePage } from "./output/page.ts";
 import { mapWithProgress, runWithProgress } from "./output/progress.ts";
 import { tableFormat } from "./output/resolution-table.ts";
 import { type Paint, painter } from "./output/terminal.ts";
-import { trustRowJSON, trustRowLines } from "./output/trust-table.ts";
 import { resourceName } from "./resolve.ts";
-import type { Inventory } from "../shared/core/inventory.ts";
-import { drain } from "../shared/formats/paced.ts";
-import { roleMapOf } from "../shared/diagnosis/role-map/build-map.ts";
-import { auditWithProgress } from "./audit.ts";
-import { mapInput } from "./input/map-input.ts";
 import { foldersOfRoot, relativeRoot, Roots } from "../shared/files/roots.ts";
 
 type Settings = SettingsFor<"impact">;
@@ -49,7 +41,7 @@ export async function runImpact(
   const only = new Only({ ...settings, namespace: null }, CHANGE_FIELDS);
   const input = await readInput(paths, settings, io, "impact - --from STATE");
   if (isUnreadable(input.faults, io)) return EXIT.usage;
-  const options = { stdinCommand: "impact --from - CHANGE", readsControllers: hasIAM(settings) };
+  const options = { stdinCommand: "impact --from - CHANGE", readsControllers: reviewsRoles(settings) };
   const states = await readStates(settings, io, options);
   const [{ faults, unjudged, skippedFiles, inventory, capaVersion }] = states;
   if (isUnreadable(faults, io)) return EXIT.usage;
@@ -57,25 +49,37 @@ export async function runImpact(
   const isOfState = settings.capaVersion === null && input.capa === null;
   const change = { ...input, manifests: storedManifests(input.manifests, isOfState ? capaVersion : null) };
   const pairs = rootPairs({ paths, ...change }, states, settings.from);
-  const reviewed = await withReviews(pairs.map(({ state }) => state), settings, io, clock.now());
-  const results = reviewed.map((state, i) => (
-    impactOf({ state, manifests: pairs[i]?.manifests ?? [] }, only, settings, io)
+  const reviewed = await reviewRoles(pairs.map(({ state }) => state), settings, io, clock.now());
+  const parts = { review: reviewed.review, page: await pageOf(settings) };
+  const results = reviewed.states.map((state, i) => (
+    impactOf({ state, manifests: pairs[i]?.manifests ?? [] }, { ...parts, only, settings, io })
   ));
   writeLines(io.stderr, only.unmatchedLines(results.flatMap(({ comparison }) => comparison.impacts).length, "change"));
   const judged = { objects: [...change.manifests, ...distinctObjects(states)], inventory };
   const coverage = coverageWithoutTemplates(judged, [...change.unjudged, ...unjudged]);
-  if (settings.html !== null) await writePage(results.flatMap(({ map }) => map ?? []), settings.html, io);
+  await parts.page?.write(io);
   if (settings.output === "json") {
     writeJSON(io, { ...impactJSON(results), skippedFiles: sumOfCounts(change.skippedFiles, skippedFiles), coverage });
-  } else printResults(results, settings, io);
+  } else printResults(results, parts, settings, io);
   writeLines(io.stderr, [...new Set(results.flatMap(({ absent }) => absent.map(absentWarning)))]);
   writeCoverage(coverage, io);
   const hasFailed = results.some((result) => isFailed(result, settings));
   return hasFailed || isIncomplete(coverage, settings.failOn) ? EXIT.findings : EXIT.fine;
 }
 
+/** What features add to the report. */
+interface Parts {
+  readonly review: RoleReview | null;
+  readonly page: ImpactPage | null;
+}
+
+async function pageOf(settings: Settings): Promise<ImpactPage | null> {
+  const pages = await Promise.all(FEATURES.flatMap(({ impactPage }) => impactPage?.(settings) ?? []));
+  return pages.find((page) => page !== null) ?? null;
+}
+
 function isFailed({ comparison, findings, newRoles }: RootImpact, { failOn }: Settings): boolean {
-  const verdicts = new Set(newRoles?.rows.map(({ decision }) => decision.verdict));
+  const verdicts = newRoles?.verdicts ?? new Set();
   const isOpen = verdicts.has("unknown") && failOn.includes("unjudged");
   return findings.some(isDenial) || comparison.impacts.some(isDisruptive) || verdicts.has("no") || isOpen;
 }
@@ -87,13 +91,18 @@ interface RootImpact extends Pick<State, "root"> {
   readonly comparison: ImpactComparison;
   readonly findings: readonly LocatedFinding[];
   readonly absent: ProposedState["absent"];
-  /** The map of the state after the change; null if --html asks for no page. */
-  readonly map: RoleMap | null;
   /** Whether the new roles can be assumed; null without exports of IAM. */
   readonly newRoles: NewRoles | null;
 }
 
-function impactOf({ state, manifests }: ReviewedPair, only: Only, settings: Settings, io: IO): RootImpact {
+interface ImpactContext extends Parts {
+  readonly only: Only;
+  readonly settings: Settings;
+  readonly io: IO;
+}
+
+function impactOf({ state, manifests }: ReviewedPair, context: ImpactContext): RootImpact {
+  const { review, page, only, settings, io } = context;
   const proposed = propose(state, manifests.map(({ object }) => object), settings.delete);
   const after = inventoryOf(proposed.objects, { runtime: settings.runtime, origin: state.origin });
   const decisions = decisionSettings(settings);
@@ -102,11 +111,9 @@ function impactOf({ state, manifests }: ReviewedPair, only: Only, settings: Sett
   const impacts = all.impacts.filter((impact) => isReported(impact, only));
   const comparison = { impacts, resources: all.resources - all.impacts.length + impacts.length };
   const findings = checkManifests(manifests, state, settings, io);
-  const result = { objects: proposed.objects, inventory: after, impacts };
-  const map = settings.html === null ? null : mapAfter(state, result, settings, io);
-  const newRoles = state.trust === null
-    ? null : new NewRoles({ before: state.inventory, after, impacts }, state.trust, decisions);
-  return { root: state.root, comparison, findings, absent: proposed.absent, map, newRoles };
+  page?.add(state, { objects: proposed.objects, inventory: after, impacts }, io);
+  const newRoles = review?.judgeChange({ before: state.inventory, after, impacts }, state.evidence, decisions) ?? null;
+  return { root: state.root, comparison, findings, absent: proposed.absent, newRoles };
 }
 
 function isReported({ resource, before, after }: Impact, only: Only): boolean {
@@ -114,10 +121,12 @@ function isReported({ resource, before, after }: Impact, only: Only): boolean {
   return only.hasSubject({ ...resource, labelOf: () => null }) && only.hasRole(roles);
 }
 
-function printResults(results: readonly RootImpact[], { output, logLevel, html }: Settings, io: IO): void {
+function printResults(
+  results: readonly RootImpact[], { review, page }: Parts, { output, logLevel }: Settings, io: IO,
+): void {
   if (output === "markdown") {
     const roots = results.map((result) => ({ ...result, denials: result.findings.filter(isDenial) }));
-    return void io.stdout.write(impactMarkdown(roots, html));
+    return void io.stdout.write(impactMarkdown(roots, review?.openRoles() ?? [], page));
   }
   const paint = painter(io.stdout, io.environment);
   const format = tableFormat(output === "wide" ? "wide" : "text", io);
@@ -125,7 +134,7 @@ function printResults(results: readonly RootImpact[], { output, logLevel, html }
     ...rootTitle(result, paint), ...comparisonLines(result, format, paint), ...newRoleLines(result.newRoles, io, paint),
     ...denialLines(result.findings.filter(isDenial), logLevel === "debug", paint),
   ]));
-  writeLines(io.stdout, html === null ? [] : ["", printable(`Role map before and after: ${html}`)]);
+  writeLines(io.stdout, page === null ? [] : ["", printable(`${page.title}: ${page.file}`)]);
 }
 
 function isDenial({ severity }: LocatedFinding): boolean {
@@ -175,7 +184,7 @@ function impactJSON(results: readonly RootImpact[]): object {
   const changes = mergeRoots(results.map(({ root, comparison: { impacts }, newRoles }) => (
     { root, items: impacts.map((impact) => changeJSON(impact, newRoles)) }
   )));
-  const rows = results.map(({ root, newRoles }) => ({ root, items: newRoles?.rows.map(trustRowJSON) ?? [] }));
+  const rows = results.map(({ root, newRoles }) => ({ root, items: newRoles?.answers() ?? [] }));
   const roles = results.every(({ newRoles }) => newRoles === null) ? {} : { roles: mergeRoots(rows) };
   const [first, ...others] = results.map(({ root, comparison: { impacts, resources } }) => (
     { root, summary: { resources, unchanged: resources - impacts.length, ...countsOf(impacts) } }
@@ -192,32 +201,14 @@ function changeJSON({ resource, ...impact }: Impact, newRoles: NewRoles | null):
 
 /** Returns who can assume the new roles, as `trust` prints it. */
 function newRoleLines(newRoles: NewRoles | null, io: IO, paint: Paint): string[] {
-  const rows = newRoles?.rows ?? [];
-  return rows.length === 0 ? [] : ["", paint("bold", "Who can assume the new roles"), ...trustRowLines(rows, io)];
+  const lines = newRoles?.lines(io) ?? [];
+  return lines.length === 0 ? [] : ["", paint("bold", "Who can assume the new roles"), ...lines];
 }
 
 /** Returns the lines of the findings of severity deny. */
 function denialLines(denials: readonly LocatedFinding[], isComplete: boolean, paint: Paint): string[] {
   if (denials.length === 0) return [];
   return ["", paint("bold", "The webhook would deny"), ...foldedLines(denials, isComplete, paint)];
-}
-
-/** The state after a change. */
-interface StateAfter {
-  readonly objects: readonly JsonObject[];
-  readonly inventory: Inventory;
-  readonly impacts: readonly Impact[];
-}
-
-/** Returns the map of the state after a change, with the change. */
-function mapAfter(before: State, after: StateAfter, settings: SettingsFor<"impact">, io: IO): RoleMap {
-  const { inventory, impacts } = after;
-  const objects = after.objects.map((object) => ({ object, file: null, lineOf: () => null }));
-  const state = { root: before.root, origin: before.origin, objects, inventory };
-  const decisions = decisionSettings(settings);
-  const audit = auditWithProgress(state, objects, decisions, io);
-  const unjudged = [...before.unjudged, ...unjudgedTemplates(state)];
-  return drain(roleMapOf(mapInput({ ...state, audit, unjudged, impacts }, decisions)));
 }
 
 interface Change {

@@ -12,13 +12,13 @@ import { mergeRoots } from "./output/by-root.ts";
 import { type Coverage, coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { junitReport } from "./output/junit.ts";
 import { mapWithProgress } from "./output/progress.ts";
+import { type ReviewedState, reviewRoles, reviewsRoles } from "./features.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
 import {
   byCode, readStates, reportFaults, type State, type StateObject, type States,
 } from "./input/state.ts";
 import { unreadMaps } from "./input/unread.ts";
 import { countJudged, type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
-import { hasIAM, type ReviewedState, withReviews } from "./input/trust-review.ts";
 import { sarifLog } from "./output/sarif.ts";
 import { skippedLines } from "./output/skipped-checks.ts";
 import { painter } from "./output/terminal.ts";
@@ -38,12 +38,12 @@ interface LintResult {
 /** Prints the findings for every readable object. Returns exit status 2 if any input is unreadable. */
 export async function runLint(settings: SettingsFor<"lint">, io: IO, clock = systemClock): Promise<ExitStatus> {
   const only = new Only(settings, CHECK_FIELDS);
-  const options = { stdinCommand: "lint -", inAllNamespaces: true, readsControllers: hasIAM(settings) };
+  const options = { stdinCommand: "lint -", inAllNamespaces: true, readsControllers: reviewsRoles(settings) };
   const states = await readStates(settings, io, options);
-  const reviewed = await withReviews(states, settings, io, clock.now());
+  const reviewed = await reviewRoles(states, settings, io, clock.now());
   writeLines(io.stderr, only.noObjectLines(states));
   const decisions = decisionSettings(settings);
-  const roots = reviewed.map((state) => lint(state, only, decisions, io));
+  const roots = reviewed.states.map((state) => lint(state, only, decisions, io));
   const judged = roots.flatMap((root) => root.judged);
   const result = lintResult(states, roots, judged);
   const { output, failOn } = settings;
@@ -85,13 +85,13 @@ interface RootResult extends Pick<State, "root"> {
  * each template in them.
  */
 function lint(state: ReviewedState, only: Only, decisions: DecisionSettings, io: IO): RootResult {
-  const { inventory, origin, root, trust } = state;
+  const { inventory, origin, root, evidence } = state;
   const objects = only.objectsOf(state);
   const checkTemplate = templateChecker(state, decisions);
   const judged = judgedIn({ objects, inventory }).toSorted((a, b) => byFile(a.found, b.found));
   const results = mapWithProgress(judged, io, "objects checked", ({ found, template }) => {
     if (template !== null) return { found, findings: checkTemplate(template), skipped: [] };
-    const input = { object: found.object, old: null, requester: null, origin, inventory, trust };
+    const input = { ...evidence, object: found.object, old: null, requester: null, origin, inventory };
     return { found, ...runChecks(input, decisions) };
   });
   return {

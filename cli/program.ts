@@ -1,26 +1,27 @@
-import { checkFault } from "../shared/judges.ts";
 import { Argument, Command as Commander, CommanderError, Option } from "commander";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { Command } from "../shared/core/setting-definition.ts";
-import { DEFINITIONS, SETTINGS, type SettingsFor } from "../shared/core/settings.ts";
-import { type Flags, readSettings } from "../shared/server/read-settings.ts";
+import { DEFINITIONS, SETTINGS } from "../shared/core/settings.ts";
+import type { Flags } from "../shared/server/read-settings.ts";
 import { countOf, withoutCommands } from "../shared/formats/text.ts";
 import { VERSION } from "../shared/core/installation.ts";
-import { EXAMPLES } from "./examples.ts";
+import { examplesOf } from "./examples.ts";
+import { addReader, type CommandContext, pathArgument, settingsOf } from "./command-context.ts";
 import { isSplit, optionOf } from "./command-options.ts";
-import { flagGroup, isRare } from "./help.ts";
+import { FEATURES } from "./features.ts";
+import { flagGroup, hasHelp, isRare } from "./help.ts";
 import { HELP_LAYOUT } from "./help-layout.ts";
 import { EXIT, type ExitStatus, type IO, rewriting } from "./io.ts";
-import { COMPLETE, withCluster } from "./plugin.ts";
+import { COMPLETE } from "./plugin.ts";
 import { widthOf, wrapLines } from "./output/terminal.ts";
 
 const HELP: ReadonlySet<string> = new Set(["--help", "-h", "help"]);
 
 /** Returns the program, with the flags of each command whose name is in `argv`. `done` receives the exit status. */
-export function programOf(argv: readonly string[], io: IO, done: ProgramContext["done"] = () => {}): Commander {
+export function programOf(argv: readonly string[], io: IO, done: CommandContext["done"] = () => {}): Commander {
   // The suggestion for a misspelled flag must know the rare flags too.
   const listsAll = argv.includes("--all") || !argv.some((word) => HELP.has(word));
-  const add: ProgramContext["add"] = (parent, command, description) => (
+  const add: CommandContext["add"] = (parent, command, description) => (
     addCommand(parent, { command, description, argv, listsAll })
   );
   return buildProgram({ io, done, add });
@@ -58,14 +59,7 @@ function withBareValues(argv: readonly string[]): string[] {
   return argv.map((word) => BARE.get(word) ?? word);
 }
 
-interface ProgramContext {
-  readonly io: IO;
-  /** Sets the exit status. */
-  readonly done: (status: ExitStatus) => void;
-  readonly add: (parent: Commander, command: Command, description: string) => Commander;
-}
-
-function buildProgram(context: ProgramContext): Commander {
+function buildProgram(context: CommandContext): Commander {
   const { io } = context;
   const program = new Commander("ack-role-resolver")
     .description("Resolves, checks and grants the IAM roles that AWS Controllers for Kubernetes (ACK) use.")
@@ -84,14 +78,13 @@ function buildProgram(context: ProgramContext): Commander {
     .exitOverride();
   if (io.isPlugin !== true) addServers(program, context);
   addReaders(program, context);
-  addTrust(program, context);
   addTools(program, context);
   return program;
 }
 
 // The module of a command is imported when the command runs, so `lint` does not load a server.
 
-function addServers(program: Commander, { io, done, add }: ProgramContext): void {
+function addServers(program: Commander, { io, done, add }: CommandContext): void {
   program.commandsGroup("Servers:");
   add(program, "local", "run the webhook, the sidecar and an STS emulator locally for a folder of manifests")
     .action(async (flags: Flags) => {
@@ -113,25 +106,7 @@ function addServers(program: Commander, { io, done, add }: ProgramContext): void
   });
 }
 
-function settingsOf<C extends Command>(command: C, given: Flags, io: IO): SettingsFor<C> {
-  return readSettings(command, withCluster(command, given, io), io.environment, checkFault);
-}
-
-const SAME_AS_FROM = "same as --from PATH";
-
-/** Adds a command whose arguments are paths, like the values of --from. */
-function addReader<C extends Command>(
-  parent: Commander, { io, done, add }: ProgramContext, [command, description]: readonly [C, string],
-  load: () => Promise<(settings: SettingsFor<C>, io: IO) => Promise<ExitStatus>>,
-): void {
-  add(parent, command, description).addArgument(pathArgument(SAME_AS_FROM))
-    .action(async (paths: string[], flags: Flags) => {
-      const run = await load();
-      done(await run(settingsOf(command, withPaths(flags, paths), io), io));
-    });
-}
-
-function addReaders(program: Commander, context: ProgramContext): void {
+function addReaders(program: Commander, context: CommandContext): void {
   const { io, done, add } = context;
   program.commandsGroup("Checks and reports:");
   const lint = "run the checks of the webhook on manifests or on the objects of a cluster";
@@ -146,8 +121,7 @@ function addReaders(program: Commander, context: ProgramContext): void {
     });
   const audit = "report every problem in a cluster or folder";
   addReader(program, context, ["audit", audit], async () => (await import("./audit.ts")).runAudit);
-  const map = "write a page that shows which role and account each namespace uses, and why";
-  addReader(program, context, ["map", map], async () => (await import("./map.ts")).runMap);
+  addOf("map", program, context);
   add(program, "impact", "show how roles of resources and clusters change if manifests are applied or deleted")
     .addArgument(pathArgument("manifests to apply, or to delete with --delete"))
     .action(async (paths: string[], flags: Flags) => {
@@ -163,35 +137,15 @@ function addReaders(program: Commander, context: ProgramContext): void {
   const migrate = program.command("migrate").description("migrate to IAMRoleSelectors").helpCommand(false);
   const carm = "generate IAMRoleSelectors from the CARM maps and prove that no role changes";
   addReader(migrate, context, ["migrate carm", carm], async () => (await import("./migrate-carm.ts")).runMigrateCARM);
+  addOf("trust", program, context);
 }
 
-function addTrust(program: Commander, { io, done, add }: ProgramContext): void {
-  const roles = "tell whether controllers can assume the roles that objects name, from exports of IAM";
-  const trust = add(program, "trust", roles).helpCommand(false).enablePositionalOptions()
-    .action(async (flags: Flags) => {
-      const { runTrust } = await import("./trust.ts");
-      done(await runTrust(settingsOf("trust", flags, io), io));
-    });
-  const help = "tell whether a caller can assume a role, from exports of IAM";
-  add(trust, "trust check", help).action(async (flags: Flags) => {
-    const { runTrustCheck } = await import("./trust-check.ts");
-    done(await runTrustCheck(settingsOf("trust check", flags, io), io));
-  });
-  add(trust, "trust who", "list who else can assume a role, directly and through other roles")
-    .argument("[TARGET]", "ARN of a role, a selector, or KIND/NAME of an identity or a CARM map")
-    .action(async (target: string | undefined, flags: Flags) => {
-      const { runTrustWho } = await import("./trust-who.ts");
-      done(await runTrustWho(target ?? null, settingsOf("trust who", flags, io), io));
-    });
-  add(trust, "trust policy", "print the policies that roles and their callers need")
-    .argument("[NAME]", "selector, or KIND/NAME of an identity or a CARM map")
-    .action(async (name: string | undefined, flags: Flags) => {
-      const { runTrustPolicy } = await import("./trust-policy.ts");
-      done(await runTrustPolicy(name ?? null, settingsOf("trust policy", flags, io), io));
-    });
+/** Adds a command of a feature, unless the program lacks the feature. */
+function addOf(command: Command, program: Commander, context: CommandContext): void {
+  for (const { commands } of FEATURES) commands[command]?.(program, context);
 }
 
-function addTools(program: Commander, { io, done, add }: ProgramContext): void {
+function addTools(program: Commander, { io, done, add }: CommandContext): void {
   program.commandsGroup("Tools:").helpCommand("help [command]", "display help for command");
   const processHelp = "print credentials from a running sidecar, for the setting credential_process in ~/.aws/config";
   add(program, "credential-process", processHelp).action(async (flags: Flags) => {
@@ -240,7 +194,7 @@ function addCommand(parent: Commander, { command, description, argv, listsAll }:
   const word = command.split(" ").at(-1) ?? command;
   const created = parent.command(word).description(description);
   if (!argv.includes(word)) return created;
-  const own = DEFINITIONS.filter(([, { commands }]) => commands.includes(command));
+  const own = DEFINITIONS.filter(([name, { commands }]) => commands.includes(command) && hasHelp(name));
   const rare = listsAll ? [] : own.filter(([name]) => isRare(name, command));
   for (const one of own) created.addOption(optionOf(...one, command).hideHelp(rare.includes(one)));
   if (own.some(([, definition]) => isSplit(definition))) created.addHelpText("after", () => listsHelp(created));
@@ -260,15 +214,5 @@ function listsHelp(command: Commander): string {
 }
 
 function examplesText(command: Command | ""): string {
-  return ["\nExamples:", ...EXAMPLES[command].map((line) => `  ${line}`)].join("\n");
-}
-
-function pathArgument(description: string): Argument {
-  return new Argument("[PATH...]", description);
-}
-
-/** Returns the flags, with the path arguments added to the values of --from. */
-function withPaths(flags: Flags, paths: readonly string[]): Flags {
-  const from = [flags["from"] ?? [], paths].flat().map(String);
-  return from.length === 0 ? flags : { ...flags, from };
+  return ["\nExamples:", ...examplesOf(command).map((line) => `  ${line}`)].join("\n");
 }

@@ -23,15 +23,19 @@ import type { InventorySource } from "../shared/sources/source.ts";
 import { cachedAccessReviewer } from "./access-review.ts";
 import { buildWebhook, CurrentSource, type WebhookPorts } from "./app.ts";
 import { readAllowedClient } from "./callers.ts";
-import type { LiveMapPorts } from "./live-map.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
 import { objectFetcher } from "./object-fetch.ts";
 import { openSharedPending, type PendingByKind } from "./pending/open.ts";
+import type { StartPart } from "./part.ts";
+import { startRoleMap } from "./role-map/start-role-map.ts";
 import { maintainCertificates, openCertificate, ServedCertificate } from "./serving-certificate.ts";
 import { quote } from "../shared/formats/text.ts";
 import { flagOf, injectionSettings } from "../shared/core/sidecar-settings.ts";
 import { INJECTED_FLAGS } from "../shared/injection/injected-sidecar.ts";
 import { type Flags, readSettings } from "../shared/server/read-settings.ts";
+
+/** What features run beside the reviews. */
+const PARTS: readonly StartPart[] = [startRoleMap];
 
 const CHECK_MS = 1_000;
 
@@ -129,7 +133,8 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
       }),
     });
     closers.push(() => health.close());
-    closers.push(await startMap(settings, { ...runtime, source: current, settings: decisions, turns }));
+    const partPorts = { ...timed, settings: decisions, turns };
+    closers.push(...await Promise.all(PARTS.map((start) => start(settings, partPorts))));
     const bound = formatListenAddress(boundAddress(server));
     log.info({ address: bound, health_address: health.address }, "webhook listening");
     return { address: bound, healthAddress: health.address, drain, close: () => closeAll(closers) };
@@ -160,18 +165,6 @@ function sharedPending(
 ): { readonly pending: PendingByKind | null; readonly close: () => Promise<void> } {
   if (namespace === null || api === undefined) return { pending: null, close: async () => undefined };
   return openSharedPending(runtime, { namespace, name: WEBHOOK.pendingWrites }, { ...ports, api });
-}
-
-/** Serves the role map if --ui is set. Returns a function that stops it. */
-async function startMap(
-  { ui }: WebhookSettings, { log, ...ports }: Omit<LiveMapPorts, "clock"> & Pick<WebhookRuntime, "log">,
-): Promise<() => Promise<void>> {
-  if (ui === null) return async () => undefined;
-  // Loaded on demand, because it contains the page.
-  const { startLiveMap } = await import("./live-map.ts");
-  const map = await startLiveMap(ui, { ...ports, clock: systemClock });
-  log.info({ address: map.address }, "role map listening");
-  return () => map.close();
 }
 
 interface ReconcilingRuntime extends Pick<WebhookRuntime, "source" | "log" | "api"> {

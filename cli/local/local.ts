@@ -17,20 +17,11 @@ import { runSidecar } from "../../sidecar/main.ts";
 import { runWebhook } from "../../webhook/main.ts";
 import { EXIT, type ExitStatus, type IO, writeLines, writeStartNotices } from "../io.ts";
 import { tableFormat } from "../output/resolution-table.ts";
+import { FEATURES } from "../features.ts";
 import { serveUntilStopped, startSource } from "../serve.ts";
 import { startSTSEmulator } from "./sts-emulator/emulator.ts";
 import type { BaseCredentials } from "./sts-emulator/principals.ts";
 import { type LocalAddresses, rolesLines, servedGroups, unservedGroupLines, welcomeLines } from "./welcome.ts";
-import { pageAssets } from "../../build/page-assets.ts";
-import { decisionSettings } from "../../shared/core/context.ts";
-import { auditObjects } from "../../shared/diagnosis/audit.ts";
-import { drain } from "../../shared/formats/paced.ts";
-import type { Inventory } from "../../shared/core/inventory.ts";
-import { roleMapOf } from "../../shared/diagnosis/role-map/build-map.ts";
-import type { RoleMap } from "../../shared/diagnosis/role-map/role-map.ts";
-import { startMapServer } from "../../webhook/map-server.ts";
-import type { PageServer } from "../../shared/server/page-server.ts";
-import { mapInput } from "../input/map-input.ts";
 
 type Settings = SettingsFor<"local">;
 
@@ -96,8 +87,10 @@ async function startAll(settings: Settings, { source, groups, folder, closers }:
     runWebhook(webhookSettings(settings, addresses.webhook, folder), { source, log: webhookLog }));
   closers.push(() => webhook.close());
 
-  const map = await startLiveMap(addresses.map, source, settings);
-  closers.push(() => map.close());
+  const pages = await Promise.all(LOCAL_SERVERS.map(async (one, i) => (
+    { ...one, server: await one.start(addresses.at(FIRST_PAGE + i), source, settings) }
+  )));
+  closers.push(...pages.map(({ server }) => () => server.close()));
 
   // The last server: it calls STS at once, and would log that the call failed if another server could not start.
   const tokenFile = settings.tokenFile ?? join(folder, "token");
@@ -106,7 +99,7 @@ async function startAll(settings: Settings, { source, groups, folder, closers }:
   const sidecar = await withLocalFlag(() =>
     runSidecar({ ...sidecarSettings(settings, groups, sts.url, tokenFile), ...addresses.sidecar }, ports));
   closers.push(() => sidecar.close());
-  return { webhook, sidecar, sts, map, tokenFile, caFile };
+  return { webhook, sidecar, sts, pages, tokenFile, caFile };
 }
 
 /** Returns a new base identity. Only the STS emulator accepts the access key of this identity. */
@@ -123,15 +116,23 @@ function randomText(bytes: number): string {
 
 type ServerAddresses = Pick<SettingsFor<"webhook">, "listen" | "healthListen">;
 
-type AllAddresses = Readonly<Record<"webhook" | "sidecar", ServerAddresses> & Record<"sts" | "map", string>>;
+interface AllAddresses extends Readonly<Record<"webhook" | "sidecar", ServerAddresses>> {
+  readonly sts: string;
+  /** Returns the address of a server by its offset to the first port. */
+  readonly at: (offset: number) => string;
+}
 
-/** Returns the addresses of the servers: those on the six ports from `listen`, or free ports if its port is 0. */
+const LOCAL_SERVERS = FEATURES.flatMap(({ localServer }) => localServer ?? []);
+/** The offset of the first page to the first port. */
+const FIRST_PAGE = 5;
+
+/** Returns the addresses of the servers: those on the ports from `listen`, or free ports if its port is 0. */
 function localAddresses(listen: string): AllAddresses {
   const { host, port } = parseListenAddress(listen, "--listen");
   const at = (offset: number): string => formatListenAddress({ host, port: port === 0 ? 0 : port + offset });
   return {
     sidecar: { listen: at(0), healthListen: at(1) }, sts: at(2), webhook: { listen: at(3), healthListen: at(4) },
-    map: at(5),
+    at,
   };
 }
 
@@ -169,24 +170,4 @@ async function withLocalFlag<T>(start: () => Promise<T>): Promise<T> {
     const message = error.message.replaceAll("--health-listen", "--listen");
     throw new ResolverError(error.code, message, { cause: error });
   }
-}
-
-type Source = Pick<ManifestSource, "manifests" | "inventory" | "status" | "onChange">;
-
-/** Serves the page of the roles, which follows the manifests. */
-async function startLiveMap(
-  listen: string, source: Source, settings: SettingsFor<"local">,
-): Promise<PageServer> {
-  const decisions = decisionSettings(settings);
-  const build = (inventory: Inventory): RoleMap => {
-    const { manifests } = source;
-    const objects = manifests.map(({ object }) => object);
-    const audit = drain(auditObjects({ objects, inventory, origin: "file" }, decisions));
-    const state = { root: null, inventory, objects: manifests, audit, unjudged: [], impacts: null };
-    return drain(roleMapOf(mapInput(state, decisions)));
-  };
-  return await startMapServer({
-    flag: "--listen", listen, source, build, assets: pageAssets,
-    stale: ({ fault }) => (fault === null ? null : `the manifests are invalid: ${fault}`),
-  });
 }

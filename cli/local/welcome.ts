@@ -12,6 +12,7 @@ import type { PageServer } from "../../shared/server/page-server.ts";
 import type { ManifestSource } from "../../shared/sources/file-source.ts";
 import type { RunningSidecar } from "../../sidecar/main.ts";
 import type { RunningWebhook } from "../../webhook/main.ts";
+import type { LocalServer } from "../feature.ts";
 import { faultySelectorLines, faultySelectors } from "../input/faulty-objects.ts";
 import { resolutionTable, type TableFormat } from "../output/resolution-table.ts";
 import { resolveAll } from "../resolve.ts";
@@ -25,7 +26,8 @@ export interface LocalAddresses {
   readonly webhook: RunningWebhook;
   readonly sidecar: RunningSidecar;
   readonly sts: STSEmulator;
-  readonly map: PageServer;
+  /** The pages of features. */
+  readonly pages: readonly (LocalServer & { readonly server: PageServer })[];
   readonly tokenFile: string;
   readonly caFile: string;
 }
@@ -53,7 +55,7 @@ function namedGroups({ manifests, inventory }: Input): readonly string[] {
 
 /** Returns the lines that local mode prints at its start, after the roles: addresses, and commands to try. */
 export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, settings: Settings): string[] {
-  const { webhook, sidecar, sts, map, caFile, tokenFile } = addresses;
+  const { webhook, sidecar, sts, pages, caFile, tokenFile } = addresses;
   const from = settings.from.join(" ");
   const region = settings.region ?? "eu-west-1";
   const credentials = `http://${sidecar.address}/v1/credentials`;
@@ -67,7 +69,7 @@ export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, 
     `  webhook  https://${webhook.address}  (CA: ${caFile}; health and metrics: http://${webhook.healthAddress})`,
     `  sidecar  http://${sidecar.address}  (${token}; health and metrics: http://${sidecar.healthAddress})`,
     `  STS      ${sts.url}  (an emulator: no AWS account is used)`,
-    `  map      http://${map.address}  (the roles in a browser; it follows the manifests)`,
+    ...pages.map(({ name, purpose, server }) => `  ${name.padEnd(7)}  http://${server.address}  (${purpose})`),
     "",
     "To use one of these roles in an AWS SDK:",
     `  export AWS_CONTAINER_CREDENTIALS_FULL_URI=${quoted}`,

@@ -1,6 +1,6 @@
 import { countOf, printable } from "../../shared/formats/text.ts";
 import { DISRUPTIVE, type Impact } from "../../shared/diagnosis/impact.ts";
-import { callProblems } from "../../shared/trust/call-problems.ts";
+import type { ImpactPage } from "../feature.ts";
 import { mergeRoots } from "./by-root.ts";
 import { assumableText, CHANGE_TEXT, changedValue, type Changes, summaryText } from "./impact-table.ts";
 import { factLines, type LocatedFinding } from "./located-finding.ts";
@@ -22,9 +22,12 @@ const MAX_LINE = 1_000;
  * Returns the impact as a comment on a pull request. Names are code spans and the findings an indented code block,
  * in which GitHub and GitLab read neither HTML, links, quick actions nor mentions:
  * https://github.github.com/gfm/#code-spans
- * `page` is the page that also shows the impact, or null.
+ * `openRoles` are the new roles that callers cannot assume, or perhaps not, and their problems. `page` also shows the
+ * impact.
  */
-export function impactMarkdown(roots: readonly RootChanges[], page: string | null = null): string {
+export function impactMarkdown(
+  roots: readonly RootChanges[], openRoles: readonly (readonly string[])[], page: ImpactPage | null,
+): string {
   const impacts = mergeRoots(roots.map(({ root, comparison, newRoles }) => ({
     root, items: comparison.impacts.map((impact) => (
       { ...impact, assumable: newRoles === null ? null : assumableText(newRoles, impact) }
@@ -34,9 +37,9 @@ export function impactMarkdown(roots: readonly RootChanges[], page: string | nul
   return [
     ...fitting(roots.map(summary), MAX_BYTES.summaries, "more root"),
     ...(impacts.length === 0 ? [] : ["", ...table(impacts, roots.length > 1)]),
-    ...roleLines(roots),
+    ...roleLines(openRoles),
     ...(denials.length === 0 ? [] : ["", "**The webhook would deny**", "", ...denialLines(denials)]),
-    ...(page === null ? [] : ["", `Role map before and after: ${code(page)}`]),
+    ...(page === null ? [] : ["", `${page.title}: ${code(page.file)}`]),
     "",
   ].join("\n");
 }
@@ -67,16 +70,9 @@ function table(impacts: readonly Row[], hasRoots: boolean): string[] {
   return [row(header), row(header.map(() => "---")), ...fitting(rows, MAX_BYTES.table, "more change")];
 }
 
-/** Returns the new roles that callers cannot assume, or perhaps not. */
-function roleLines(roots: readonly RootChanges[]): string[] {
-  const rows = roots.flatMap(({ newRoles }) => newRoles?.rows ?? []).filter(({ decision }) => (
-    decision.verdict !== "yes"
-  ));
-  if (rows.length === 0) return [];
-  const texts = Array.from(Map.groupBy(rows, ({ target }) => target.roleARN), ([role, own]) => (
-    [role, ...callProblems(own).map(({ code: id, message }) => `${id} ${message}`)]
-      .map((line) => `    ${cut(printable(line), MAX_LINE)}`).join("\n")
-  ));
+function roleLines(openRoles: readonly (readonly string[])[]): string[] {
+  if (openRoles.length === 0) return [];
+  const texts = openRoles.map((lines) => lines.map((line) => `    ${cut(printable(line), MAX_LINE)}`).join("\n"));
   const title = "**New roles that callers cannot assume, or perhaps not**";
   return ["", title, "", ...fitting(texts, MAX_BYTES.roles, "more role")];
 }

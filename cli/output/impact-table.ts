@@ -3,7 +3,7 @@ import { countOf, printable } from "../../shared/formats/text.ts";
 import {
   type Change, CHANGES, countsOf, DISRUPTIVE, type Impact, type ImpactComparison,
 } from "../../shared/diagnosis/impact.ts";
-import type { NewRoles } from "../../shared/diagnosis/new-roles.ts";
+import type { NewRoles } from "../feature.ts";
 import { causeText, ownRole, roleOrReason, type TableFormat } from "./resolution-table.ts";
 import { formatTable, type Paint } from "./terminal.ts";
 

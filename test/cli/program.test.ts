@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { EXAMPLES } from "../../cli/examples.ts";
+import { examplesOf } from "../../cli/examples.ts";
 import { flagHelp } from "../../cli/help.ts";
 import { COMMANDS } from "../../shared/core/setting-definition.ts";
 import { DEFINITIONS } from "../../shared/core/settings.ts";
@@ -73,8 +73,8 @@ const INVALID = { ACK_ROLE_RESOLVER_EXAMPLE: "1" };
 
 test("the examples in the help are valid command lines", async (t) => {
   for (const command of COMMANDS) {
-    const examples = EXAMPLES[command].join("\n").replaceAll(/\\\n */g, "").split("\n");
-    t.match((await runCommand([...wordsOf(command), "--help"])).stdout, `\nExamples:\n  ${EXAMPLES[command][0]}`);
+    const examples = examplesOf(command).join("\n").replaceAll(/\\\n */g, "").split("\n");
+    t.match((await runCommand([...wordsOf(command), "--help"])).stdout, `\nExamples:\n  ${examplesOf(command)[0]}`);
     for (const example of examples) {
       const argv = wordsOf(/ack-role-resolver ([^|>]*)/.exec(example)?.[1] ?? "");
       t.same(argv.slice(0, wordsOf(command).length), wordsOf(command), example);

@@ -11,7 +11,7 @@ import { runCommandLine } from "../../cli/program.ts";
 import { PRODUCT } from "../../shared/core/installation.ts";
 import { document, exportOf, roleDetail } from "../shared/trust/iam-export.ts";
 import { allow } from "../shared/trust/trust-cases.ts";
-import { IAMFolder } from "./iam-folder.ts";
+import { IAMFolder } from "./trust/iam-folder.ts";
 import { runCommand } from "./run-command.ts";
 
 const START = path.join(import.meta.dirname, "../../cli/start.js");

@@ -4,7 +4,7 @@ import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { type Browser, launch, type Page } from "puppeteer-core";
 import type { Test } from "tap";
-import { pageAssets } from "../../../build/page-assets.ts";
+import { pageAssets } from "../../../build/role-map/page-assets.ts";
 import { type PageData, pageHTML } from "../../../shared/diagnosis/role-map/page-html.ts";
 import type { RoleMap } from "../../../shared/diagnosis/role-map/role-map.ts";
 import { readEnvironment } from "../../programs/environment.ts";

@@ -1,4 +1,4 @@
-import { mapInput } from "../../../../cli/input/map-input.ts";
+import { mapInput } from "../../../../cli/role-map/map-input.ts";
 import { auditObjects } from "../../../../shared/diagnosis/audit.ts";
 import type { DecisionSettings, Runtime } from "../../../../shared/core/context.ts";
 import type { Unjudged } from "../../../../shared/files/unjudged.ts";

@@ -1,0 +1,75 @@
+import { systemClock } from "../../shared/core/clock.ts";
+import type { SettingsFor } from "../../shared/core/settings.ts";
+import { parseRoleARN } from "../../shared/formats/arn.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
+import { printable, quote } from "../../shared/formats/text.ts";
+import type { IAMData } from "../../shared/trust/iam-data.ts";
+import type { NeededCallers } from "../../shared/trust/needed-call.ts";
+import { cloudFormationLines, terraformLines } from "../../shared/trust/policy-formats.ts";
+import { foreignRoles, isOpen, policyPlan, type PolicyPlan, resourcesOf } from "../../shared/trust/policy-plan.ts";
+import { credentialsOf } from "../../shared/trust/role-caller.ts";
+import { needsByRole } from "../../shared/trust/role-needs.ts";
+import { readIAMFiles } from "./iam-files.ts";
+import { checkTarget, readNamers } from "./role-namers.ts";
+import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "../io.ts";
+
+type Settings = SettingsFor<"trust policy">;
+
+/** Prints the policies that the roles of selectors and their callers need. */
+export async function runTrustPolicy(
+  name: string | null, settings: Settings, io: IO, clock = systemClock,
+): Promise<ExitStatus> {
+  checkSettings(name, settings);
+  const data = settings.iam.length + settings.aws.length === 0 ? null : await readIAMFiles(settings.iam, settings.aws);
+  const namers = await readNamers(name, settings, io, "trust policy --from -");
+  if (namers === null) return EXIT.usage;
+  const { needs, faults } = needsByRole(namers, settings.via);
+  const callers = callersOf(settings, data, io);
+  const [foreign] = foreignRoles(needs, callers);
+  if (foreign !== undefined) throw invalid(`--caller: a role can be assumed only inside its partition: ${foreign}`);
+  writeLines(io.stderr, faults.map(printable));
+  const existing = data !== null && settings.diff ? { data, nowSeconds: Math.floor(clock.now() / 1000) } : null;
+  const plan = policyPlan(needs, callers, existing);
+  writePlan(plan, settings, io);
+  if (faults.length > 0) return EXIT.usage;
+  return isOpen(plan) ? EXIT.findings : EXIT.fine;
+}
+
+function invalid(message: string): ResolverError {
+  return new ResolverError("ERR_CONFIG_INVALID", printable(message));
+}
+
+function checkSettings(name: string | null, { caller, diff, iam, aws, output, ...settings }: Settings): void {
+  if (name?.startsWith("arn:") === true) {
+    throw invalid(`${name} is an ARN: pass the name of the selector or other object that names it`);
+  }
+  checkTarget(name, settings, "the name of a selector");
+  if (settings.from.length === 0 && !settings.cluster) throw invalid("pass --from or --cluster to read the selectors");
+  if (diff && iam.length + aws.length === 0) throw invalid("--diff: pass the export to compare with, with --iam");
+  if (diff && output !== "json") throw invalid("--diff: supported only with -o json");
+  checkCallers(caller);
+}
+
+function checkCallers(caller: Settings["caller"]): void {
+  if (caller.length === 0) throw invalid("--caller is missing: pass the ARN of the controllers' own role");
+  const wrong = caller.find((arn) => parseRoleARN(arn) === null);
+  if (wrong !== undefined) throw invalid(`--caller ${quote(wrong)} is not the ARN of a role`);
+}
+
+function callersOf({ caller, via, callerCredentials }: Settings, data: IAMData | null, io: IO): NeededCallers {
+  const callers = [...new Set(caller)];
+  const credentials = callerCredentials ?? (data === null ? null : credentialsOf(callers, data));
+  if (credentials === null && via !== "eks-capability") {
+    writeLines(io.stderr, ["warning: with EKS Pod Identity, the callers also need sts:TagSession; pass "
+      + "--caller-credentials, or their export with --iam"]);
+  }
+  return { callers, via, credentials };
+}
+
+function writePlan(plan: PolicyPlan, { output }: Settings, io: IO): void {
+  if (output === "json") writeJSON(io, plan);
+  else {
+    const lines = output === "terraform" ? terraformLines : cloudFormationLines;
+    writeLines(io.stdout, lines(resourcesOf(plan)).map(printable));
+  }
+}
