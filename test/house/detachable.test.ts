@@ -1,0 +1,61 @@
+import { globSync } from "node:fs";
+import path from "node:path";
+import process from "node:process";
+import { test } from "tap";
+import { runProgram } from "../programs/run-program.ts";
+import { answers } from "./answers.ts";
+import { copySources, detach } from "./detach.ts";
+
+const ROOT = path.join(import.meta.dirname, "../..");
+const EXAMPLES = path.join(ROOT, "manifests/examples");
+
+/** A part without which the programs still work. */
+interface Feature {
+  readonly name: string;
+  /** Its folders, also those of its tests. */
+  readonly folders: readonly string[];
+  /** The programs that still import it. */
+  readonly open?: RegExp;
+}
+
+const FEATURES: readonly Feature[] = [
+  { name: "trust", folders: foldersNamed("trust"), open: /^sidecar\// },
+  { name: "role map", folders: [...foldersNamed("role-map"), "page"] },
+];
+
+/** The registries and the composition roots, which alone name what can be taken out. */
+const ROOTS: ReadonlySet<string> = new Set([
+  "build.ts", "cli/features.ts", "docs/generate.ts", "shared/judges.ts", "shared/kinds.ts", "webhook/main.ts",
+]);
+const MAX_LINES = 20;
+
+function foldersNamed(name: string): string[] {
+  return globSync(`{build,cli,docs,manifests,shared,sidecar,webhook}/**/${name}`, { cwd: ROOT });
+}
+
+for (const { name, folders, open } of FEATURES) {
+  test(`without ${name}, the programs pass the type check and answer as with it`, async (t) => {
+    const copy = t.testdir();
+    copySources(copy);
+    const touched = [...detach(copy, folders)].filter(([file]) => open?.test(file) !== true);
+    t.same(touched.filter(([file]) => !ROOTS.has(file)), [], "no other file imports it");
+    const lines = touched.reduce((sum, [, count]) => sum + count, 0);
+    t.ok(lines <= MAX_LINES, `${lines} lines name it`);
+    t.same(await typeErrors(copy, open), []);
+    t.same(await answersOf(copy), await answers(EXAMPLES));
+  });
+}
+
+/** Returns the errors in the files of a copy. */
+async function typeErrors(copy: string, open = /^$/): Promise<string[]> {
+  const tsc = path.join(ROOT, "node_modules/.bin/tsc");
+  const { stdout } = await runProgram(process.execPath, [tsc, "--noEmit", "-p", copy], { cwd: copy, env: {} });
+  return stdout.split("\n").filter((line) => line !== "" && !line.startsWith(" ") && !open.test(line));
+}
+
+/** Runs in a process of its own, because the coverage of the copy is that of other files. */
+async function answersOf(copy: string): Promise<unknown> {
+  const argv = [path.join(copy, "test/house/answers.ts"), EXAMPLES];
+  const { code, stdout, stderr } = await runProgram(process.execPath, argv, { cwd: copy, env: {} });
+  return code === 0 ? JSON.parse(stdout) : stderr;
+}
