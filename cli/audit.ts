@@ -17,11 +17,11 @@ import {
 } from "./output/controllers.ts";
 import { identityName } from "./output/resolution-table.ts";
 import { sarifLog } from "./output/sarif.ts";
-import { type ReviewedState, reviewRoles } from "./features.ts";
+import { type ReviewedState, reviewRoles, unreadChecks } from "./features.ts";
 import { auditWithProgress } from "./input/audited.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
 import { byCode, isUnreadable, readStates, type State, type StateObject } from "./input/state.ts";
-import { unreadMaps, unreadSidecars } from "./input/unread.ts";
+import { unreadSidecars } from "./input/unread.ts";
 import { countJudged, type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
 import { formatTable, type Paint, painter } from "./output/terminal.ts";
 
@@ -78,7 +78,7 @@ function auditRoot(state: ReviewedState, only: Only, settings: SettingsFor<"audi
   const ofTemplates = templateFindings(judged, templateChecker(state, settled));
   const findings = [...audit.findings.map((finding) => reportedFinding(finding, objects)), ...ofTemplates.flat()];
   const summary = { ...audit.summary, checks: audit.summary.checks + ofTemplates.length };
-  const skipped = [...audit.skipped, ...unreadMaps(state, settled), ...unreadSidecars(state, settled)];
+  const skipped = [...audit.skipped, ...unreadChecks(state, settled), ...unreadSidecars(state, settled)];
   return {
     root: state.root, judged, summary, usage: audit.usage, findings, skipped,
     controllers: { ...controllers, deployments: state.controllers.controllers },

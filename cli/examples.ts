@@ -26,7 +26,6 @@ const EXAMPLES: Partial<Readonly<Record<Command | "", readonly string[]>>> = {
     "ack-role-resolver impact --cluster --delete old-selector.yaml",
   ],
   explain: ["ack-role-resolver explain IRS-30", "ack-role-resolver explain ERR_SELECTOR_CONFLICT"],
-  "migrate carm": ["ack-role-resolver migrate carm --cluster > selectors.yaml"],
   "credential-process": [
     "ack-role-resolver credential-process --endpoint http://127.0.0.1:9780 \\",
     "    --token-file /run/ack-role-resolver/token --selector team-a",

@@ -2,6 +2,7 @@ import type { Command as Commander } from "commander";
 import type { CheckInput } from "../shared/core/check.ts";
 import type { DecisionSettings } from "../shared/core/context.ts";
 import type { Inventory } from "../shared/core/inventory.ts";
+import type { SkippedCheck } from "../shared/core/run.ts";
 import type { Command } from "../shared/core/setting-definition.ts";
 import type { SettingName, SettingsFor } from "../shared/core/settings.ts";
 import type { Impact } from "../shared/diagnosis/impact.ts";
@@ -25,6 +26,17 @@ export interface Feature {
   /** Returns the page that `impact` writes, or null if the settings ask for none. */
   readonly impactPage?: (settings: SettingsFor<"impact">) => Promise<ImpactPage | null>;
   readonly localServer?: LocalServer;
+  /** Returns the checks that are skipped, because what they read could not be read. */
+  readonly unread?: (state: State) => readonly SkippedCheck[];
+  /** Returns the example of `local`, unless controllers take their roles from elsewhere. */
+  readonly examplePath?: (inventory: Inventory, settings: SettingsFor<"local">) => ExamplePath | null;
+}
+
+/** A path of the sidecar, relative to /v1/credentials. */
+export interface ExamplePath {
+  /** Null if the manifests contain no example. */
+  readonly path: string | null;
+  readonly pattern: string;
 }
 
 /** The settings of a command that judges objects. */

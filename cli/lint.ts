@@ -12,12 +12,11 @@ import { mergeRoots } from "./output/by-root.ts";
 import { type Coverage, coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { junitReport } from "./output/junit.ts";
 import { mapWithProgress } from "./output/progress.ts";
-import { type ReviewedState, reviewRoles, reviewsRoles } from "./features.ts";
+import { type ReviewedState, reviewRoles, reviewsRoles, unreadChecks } from "./features.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
 import {
   byCode, readStates, reportFaults, type State, type StateObject, type States,
 } from "./input/state.ts";
-import { unreadMaps } from "./input/unread.ts";
 import { countJudged, type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
 import { sarifLog } from "./output/sarif.ts";
 import { skippedLines } from "./output/skipped-checks.ts";
@@ -98,7 +97,7 @@ function lint(state: ReviewedState, only: Only, decisions: DecisionSettings, io:
     root,
     judged,
     findings: results.flatMap(({ found, findings }) => findings.map((finding) => locate(finding, found))),
-    skipped: [...results.flatMap(({ skipped }) => skipped), ...unreadMaps(state, decisions)],
+    skipped: [...results.flatMap(({ skipped }) => skipped), ...unreadChecks(state, decisions)],
   };
 }
 

@@ -134,9 +134,7 @@ function addReaders(program: Commander, context: CommandContext): void {
       const { runExplain } = await import("./explain.ts");
       done(runExplain(code, io));
     });
-  const migrate = program.command("migrate").description("migrate to IAMRoleSelectors").helpCommand(false);
-  const carm = "generate IAMRoleSelectors from the CARM maps and prove that no role changes";
-  addReader(migrate, context, ["migrate carm", carm], async () => (await import("./migrate-carm.ts")).runMigrateCARM);
+  addOf("migrate carm", program, context);
   addOf("trust", program, context);
 }
 

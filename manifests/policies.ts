@@ -6,7 +6,10 @@ import {
 } from "./policies/namespaces.ts";
 import { type Policy, type PolicyLists, policyObjects, type PolicySettings } from "./policies/policy.ts";
 import { selectorPolicy } from "./policies/selectors.ts";
-import { controllerPolicy, serviceAccountPolicy, waiverPolicy } from "./policies/trust.ts";
+import { PROTECTED_MAPS } from "./carm/protected-maps.ts";
+import {
+  controllerPolicy, PROTECTED_SELECTORS, type ProtectedKind, serviceAccountPolicy, waiverPolicy,
+} from "./policies/trust.ts";
 import type { WebhookOptions } from "./webhooks.ts";
 
 /** The policy settings that the flags have by default. */
@@ -22,11 +25,13 @@ export interface PolicyOptions extends Pick<WebhookOptions, "ackGroups" | "servi
   readonly hasWebhooks: boolean;
 }
 
+const PROTECTED: readonly ProtectedKind[] = [PROTECTED_SELECTORS, PROTECTED_MAPS];
+
 /** Returns the policies that contain checks. */
 export function checkPolicies(options: PolicyOptions, lists: PolicyLists): readonly Policy[] {
   return [
     selectorPolicy(lists, options.runtime),
-    controllerPolicy(lists, options),
+    controllerPolicy(lists, options, PROTECTED),
     fieldExportPolicy(lists, options),
     adoptedResourcePolicy(lists),
     resourcePolicy(lists, options),

@@ -1,4 +1,3 @@
-import { NAMESPACE_OWNERS } from "../../shared/carm/namespace-owners.ts";
 import { SELECTORS } from "../../shared/ack/selectors.ts";
 import { IDENTITIES } from "../../shared/capa/identities.ts";
 import { decisionSettings } from "../../shared/core/context.ts";
@@ -12,7 +11,8 @@ import type { PageServer } from "../../shared/server/page-server.ts";
 import type { ManifestSource } from "../../shared/sources/file-source.ts";
 import type { RunningSidecar } from "../../sidecar/main.ts";
 import type { RunningWebhook } from "../../webhook/main.ts";
-import type { LocalServer } from "../feature.ts";
+import type { ExamplePath, LocalServer } from "../feature.ts";
+import { FEATURES } from "../features.ts";
 import { faultySelectorLines, faultySelectors } from "../input/faulty-objects.ts";
 import { resolutionTable, type TableFormat } from "../output/resolution-table.ts";
 import { resolveAll } from "../resolve.ts";
@@ -112,17 +112,17 @@ export function unservedGroupLines(source: ManifestSource, served: readonly stri
   return [`${warning} Restart local mode to add ${unserved.join(", ")}.`, ""];
 }
 
-/**
- * Returns the path of the credentials of an example role, relative to /v1/credentials. In CARM mode, the path names a
- * namespace, otherwise a selector, or an identity if nothing else has a role.
- */
+/** Returns the path of the credentials of an example role: that of an identity if nothing else has a role. */
 function examplePath(source: Input, settings: Settings): string {
-  const selectors = source.inventory.of(SELECTORS);
-  const isCARM = settings.mode === "carm";
-  const [name] = isCARM ? [...source.inventory.of(NAMESPACE_OWNERS).names].toSorted()
-    : [...selectors.values()].filter(({ grantable }) => grantable).map((one) => one.name).toSorted();
-  const identity = name === undefined ? identityPath(source, settings) : null;
-  return identity ?? (isCARM ? `namespaces/${name ?? "NAMESPACE"}` : `selectors/${name ?? "NAME"}`);
+  const examples = FEATURES.flatMap(({ examplePath: ofFeature }) => ofFeature?.(source.inventory, settings) ?? []);
+  const { path, pattern } = examples[0] ?? exampleSelector(source);
+  return path ?? identityPath(source, settings) ?? pattern;
+}
+
+function exampleSelector({ inventory }: Input): ExamplePath {
+  const selectors = [...inventory.of(SELECTORS).values()].filter(({ grantable }) => grantable);
+  const [name] = selectors.map((one) => one.name).toSorted();
+  return { path: name === undefined ? null : `selectors/${name}`, pattern: "selectors/NAME" };
 }
 
 /** Returns the path of an identity that an object uses and whose role the sidecar's own credentials assume, or null. */

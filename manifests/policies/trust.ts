@@ -1,10 +1,8 @@
-import { CARM_MAP } from "../../shared/carm/kinds.ts";
 import { CLUSTER, IDENTITY } from "../../shared/capa/kinds.ts";
 import { ADOPTED_RESOURCE, FIELD_EXPORT, OTHER_DEFINITION, RESOURCE, SELECTOR } from "../../shared/ack/kinds.ts";
 import type {
   V1MatchCondition, V1RuleWithOperations, V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding,
 } from "@kubernetes/client-node";
-import { CM_15 } from "../../shared/carm/carm-map-keys.ts";
 import { IRS_24 } from "../../shared/ack/selector-account.ts";
 import { SELECTOR_GROUP } from "../../shared/core/ack-groups.ts";
 import {
@@ -14,6 +12,8 @@ import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP,
 } from "../../shared/core/capa-kinds.ts";
 import { WEBHOOK } from "../../shared/core/installation.ts";
+import type { Kind } from "../../shared/core/kind.ts";
+import { KINDS } from "../../shared/kinds.ts";
 import { CONDITIONS, conditionsOf, isSame } from "../conditions.ts";
 import { rightsOf } from "../rbac.ts";
 import { CREATE_AND_UPDATE, EVERY_WRITE, namespacesOf, rulesOf, type WebhookOptions } from "../webhooks.ts";
@@ -22,15 +22,28 @@ import {
   isController, type Policy, type PolicyCheck, type PolicyLists, policyWithBinding, WAIVERS, waiverVariables,
 } from "./policy.ts";
 
-const OF_MAPS = 'request.kind.kind == "ConfigMap"';
+export const OF_MAPS = 'request.kind.kind == "ConfigMap"';
+
+/** A kind whose objects give roles, so that ACK controllers must not write them. */
+export interface ProtectedKind extends Pick<PolicyCheck, "check" | "path"> {
+  readonly kind: Kind;
+  /** The CEL expression of whether the object is of another kind. */
+  readonly isOther: string;
+  readonly objects: string;
+}
+
+export const PROTECTED_SELECTORS: ProtectedKind = {
+  kind: SELECTOR, check: IRS_24, isOther: OF_MAPS, objects: "selectors", path: "spec",
+};
 
 /** Returns the policy that denies ACK controllers each write of an IAMRoleSelector or a CARM map. */
 export function controllerPolicy(
   lists: PolicyLists, options: Pick<WebhookOptions, "namespace" | "ackSystemNamespace">,
+  kinds: readonly ProtectedKind[],
 ): Policy {
   const admits = not(isController(lists));
-  const check = (entry: PolicyCheck["check"], isOther: string, objects: string, path: string): PolicyCheck => ({
-    check: entry,
+  const checkOf = ({ check, isOther, objects, path }: ProtectedKind): PolicyCheck => ({
+    check,
     admits: `${isOther} || ${admits}`,
     path,
     message: `the requester is an ACK controller, and ACK controllers must not write ${objects}`,
@@ -39,7 +52,7 @@ export function controllerPolicy(
     name: "controllers",
     // Does not apply to selectors, which are in no namespace.
     namespaceSelector: namespacesOf("ack-system", options),
-    rules: [...rulesOf(SELECTOR, EVERY_WRITE), ...rulesOf(CARM_MAP, EVERY_WRITE)],
+    rules: kinds.flatMap(({ kind }) => rulesOf(kind, EVERY_WRITE)),
     conditions: [
       { name: "is-selector-or-carm-map", expression: `!(${OF_MAPS}) || ${CONDITIONS["is-carm-map"]}` },
       // Controllers read a map until its last finalizer is removed.
@@ -47,10 +60,7 @@ export function controllerPolicy(
       ...conditionsOf("changes-more-than-bookkeeping"),
     ],
     variables: [],
-    checks: [
-      check(IRS_24, OF_MAPS, "selectors", "spec"),
-      check(CM_15, not(OF_MAPS), "CARM maps", "data"),
-    ],
+    checks: kinds.map(checkOf),
   };
 }
 
@@ -60,6 +70,8 @@ const IS_CHECKED: V1MatchCondition = {
   expression: `${OF_MAPS} ? ${CONDITIONS["is-carm-map"]} : request.kind.kind != "CustomResourceDefinition" || `
     + `${CONDITIONS["is-definition-of-selectors"]} || ${CONDITIONS["is-definition-of-resources"]}`,
 };
+
+const REVIEWED_MAPS = KINDS.filter(({ path }) => path === "configmaps");
 
 /**
  * Returns the policy for waivers of the kinds that no other policy always covers, and for waivers through the status of
@@ -73,7 +85,7 @@ export function waiverPolicy(lists: PolicyLists, { ackGroups }: Pick<WebhookOpti
     name: "waivers",
     rules: [
       ...rulesOf(SELECTOR, withStatus), ...rulesOf(OTHER_DEFINITION, withStatus),
-      ...rulesOf(CARM_MAP, CREATE_AND_UPDATE),
+      ...REVIEWED_MAPS.flatMap((kind) => rulesOf(kind, CREATE_AND_UPDATE)),
       ...rulesOf(IDENTITY, withStatus), ...ofOtherPolicies.flatMap((kind) => rulesOf(kind, onlyStatus, ackGroups)),
     ],
     conditions: [...conditionsOf("deletes-or-waives"), IS_CHECKED],

@@ -19,13 +19,15 @@ interface Feature {
 }
 
 const FEATURES: readonly Feature[] = [
+  { name: "carm", folders: foldersNamed("carm") },
   { name: "trust", folders: foldersNamed("trust"), open: /^sidecar\// },
   { name: "role map", folders: [...foldersNamed("role-map"), "page"] },
 ];
 
 /** The registries and the composition roots, which alone name what can be taken out. */
 const ROOTS: ReadonlySet<string> = new Set([
-  "build.ts", "cli/features.ts", "docs/generate.ts", "shared/judges.ts", "shared/kinds.ts", "webhook/main.ts",
+  "build.ts", "cli/features.ts", "docs/generate.ts", "manifests/policies.ts", "shared/judges.ts", "shared/kinds.ts",
+  "webhook/main.ts",
 ]);
 const MAX_LINES = 20;
 

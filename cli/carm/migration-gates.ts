@@ -1,7 +1,7 @@
 import {
   type ControllerDeployment, type Controllers, deploymentsText, roleSourceOf,
-} from "../controllers/controller-deployment.ts";
-import type { Inexpressible } from "../carm/inexpressible.ts";
+} from "../../shared/controllers/controller-deployment.ts";
+import type { Inexpressible } from "../../shared/carm/inexpressible.ts";
 
 /** The feature gates on which the roles of CARM depend, and the flags that state them. */
 const FLAGS = { TeamLevelCARM: "--team-level-carm", ServiceLevelCARM: "--service-level-carm" } as const;

@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { ACK_GROUPS } from "../../shared/core/ack-groups.ts";
-import { gatedDeployment } from "../fixtures/controllers.ts";
-import { runCommand } from "./run-command.ts";
+import { ACK_GROUPS } from "../../../shared/core/ack-groups.ts";
+import { gatedDeployment } from "../../fixtures/controllers.ts";
+import { runCommand } from "../run-command.ts";
 
 const MAP = `apiVersion: v1
 kind: ConfigMap

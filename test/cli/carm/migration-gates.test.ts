@@ -1,9 +1,9 @@
 import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { readControllers } from "../../../shared/controllers/controller-deployment.ts";
-import { decideGates, uncoveredControllers } from "../../../shared/diagnosis/migration-gates.ts";
+import { decideGates, uncoveredControllers } from "../../../cli/carm/migration-gates.ts";
 import { controllerDeployment, gatedDeployment } from "../../fixtures/controllers.ts";
-import { testRows } from "../rows.ts";
+import { testRows } from "../../shared/rows.ts";
 
 type Stated = Readonly<Partial<Record<"TeamLevelCARM" | "ServiceLevelCARM", boolean>>>;
 type Input = readonly [deployments: readonly JsonObject[], stated?: Stated, unread?: string];

@@ -1,28 +1,28 @@
-import { runChecks } from "../shared/judges.ts";
-import { NAMESPACE_OWNERS } from "../shared/carm/namespace-owners.ts";
-import { CARM_MAPS } from "../shared/carm/map-store.ts";
-import { renderYAML } from "../manifests/render.ts";
-import { type Finding, findingLine } from "../shared/core/check.ts";
-import { ACCOUNT_MAP, TEAM_MAP } from "../shared/core/annotation-keys.ts";
-import { decisionSettings } from "../shared/core/context.ts";
-import { ResolverError } from "../shared/formats/errors.ts";
-import type { Inventory } from "../shared/core/inventory.ts";
-import { accountOfARN } from "../shared/formats/arn.ts";
-import { isACKGroup } from "../shared/core/ack-groups.ts";
-import { objectReference } from "../shared/formats/object-meta.ts";
-import { countOf, printable } from "../shared/formats/text.ts";
+import { runChecks } from "../../shared/judges.ts";
+import { NAMESPACE_OWNERS } from "../../shared/carm/namespace-owners.ts";
+import { CARM_MAPS } from "../../shared/carm/map-store.ts";
+import { renderYAML } from "../../manifests/render.ts";
+import { type Finding, findingLine } from "../../shared/core/check.ts";
+import { ACCOUNT_MAP, TEAM_MAP } from "../../shared/core/annotation-keys.ts";
+import { decisionSettings } from "../../shared/core/context.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
+import type { Inventory } from "../../shared/core/inventory.ts";
+import { accountOfARN } from "../../shared/formats/arn.ts";
+import { isACKGroup } from "../../shared/core/ack-groups.ts";
+import { objectReference } from "../../shared/formats/object-meta.ts";
+import { countOf, printable } from "../../shared/formats/text.ts";
 import {
   decideGates, type GateProblem, type GateValues, uncoveredControllers,
-} from "../shared/diagnosis/migration-gates.ts";
+} from "./migration-gates.ts";
 import {
   type MigrationPlan, planMigration, type ProvedMigration, proveMigration,
-} from "../shared/carm/migration-plan.ts";
-import { deploymentsText } from "../shared/controllers/controller-deployment.ts";
-import type { SettingsFor } from "../shared/core/settings.ts";
-import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
-import { runWithProgress } from "./output/progress.ts";
-import { isUnreadable, readStates, type State } from "./input/state.ts";
-import { type Paint, painter } from "./output/terminal.ts";
+} from "../../shared/carm/migration-plan.ts";
+import { deploymentsText } from "../../shared/controllers/controller-deployment.ts";
+import type { SettingsFor } from "../../shared/core/settings.ts";
+import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "../io.ts";
+import { runWithProgress } from "../output/progress.ts";
+import { isUnreadable, readStates, type State } from "../input/state.ts";
+import { type Paint, painter } from "../output/terminal.ts";
 
 /** A finding for which the webhook would deny a generated selector. */
 interface Denial {

@@ -1,6 +1,8 @@
 import { type Test, test } from "tap";
-import { ACCOUNT_MAP, existingBucket, FIRST, mapObject, namespaceObject, roleIn, TEAM_MAP } from "../shared/objects.ts";
-import { type CommandResult, runCommand } from "./run-command.ts";
+import {
+  ACCOUNT_MAP, existingBucket, FIRST, mapObject, namespaceObject, roleIn, TEAM_MAP,
+} from "../../shared/objects.ts";
+import { type CommandResult, runCommand } from "../run-command.ts";
 
 const OWNER = "services.k8s.aws/owner-account-id";
 const TEAM = "services.k8s.aws/team-id";
