@@ -1,9 +1,8 @@
-import { POD_JUDGE } from "../shared/injection/pod-judge.ts";
 import { CLUSTER } from "../shared/capa/kinds.ts";
 import { CLUSTER_JUDGE } from "../shared/capa/cluster-judge.ts";
 import { IDENTITY_JUDGE } from "../shared/capa/identity-judge.ts";
 import { ACK_02 } from "../shared/ack/resource-annotations.ts";
-import { CATALOGUE } from "../shared/judges.ts";
+import { CATALOGUE, JUDGES } from "../shared/judges.ts";
 import { checkPolicies, DEFAULT_POLICY_SETTINGS } from "../manifests/policies.ts";
 import { listsOf } from "../manifests/policies/policy.ts";
 import { MAX_COMPARED } from "../manifests/policies/selector-matches.ts";
@@ -21,6 +20,11 @@ const EXPORTS = "not available: only commands read exports of IAM, which are nev
 const CAPA_CHECKS = [...IDENTITY_JUDGE.checks, ...CLUSTER_JUDGE.checks].filter(({ id }) => id !== CLUSTER.limit.code);
 const CAPA = "not available: the policies read only the metadata of clusters, and no identity";
 const SIZES = "only the number of labels and annotations";
+
+/** Returns the checks of the kinds whose webhook has the path. */
+function checksAt(path: string): CheckEntry[] {
+  return JUDGES.filter(({ kind }) => kind.path === path).flatMap(({ checks }) => checks);
+}
 
 function readsExports({ severity, requires = [] }: CheckEntry): boolean {
   return severity === "deny" && requires.some(({ name }) => name === "--iam");
@@ -41,7 +45,7 @@ export const NOT_COVERED: Readonly<Record<string, string>> = {
   "NS-12": OTHER_OBJECTS,
   "CM-01": COMPLEX, "CM-08": OTHER_OBJECTS, "CM-16": COMPLEX,
   "CM-14": COMPLEX,
-  ...Object.fromEntries(POD_JUDGE.checks.map(({ id }) => [id, INJECTION])),
+  ...Object.fromEntries(checksAt("pods").map(({ id }) => [id, INJECTION])),
   ...Object.fromEntries(CAPA_CHECKS.filter(({ severity }) => severity === "deny").map(({ id }) => [id, CAPA])),
   "META-01": REJECTED,
   ...Object.fromEntries(CATALOGUE.filter(readsExports).map(({ id }) => [id, EXPORTS])),

@@ -1,4 +1,3 @@
-import { POD } from "../shared/injection/kinds.ts";
 import { RESOURCE } from "../shared/ack/kinds.ts";
 import type {
   V1LabelSelector, V1MutatingWebhook, V1MutatingWebhookConfiguration, V1RuleWithOperations,
@@ -104,10 +103,12 @@ export function namespacesOf(
 }
 
 /**
- * The kinds of which namespaces can be excluded. A selector, a CARM map, an identity, or a FieldExport that is not
- * reviewed could change the roles in every namespace.
+ * Returns whether namespaces of the kind can be excluded. A selector, a CARM map, an identity, or a FieldExport that is
+ * not reviewed could change the roles in every namespace.
  */
-const EXCLUDABLE: ReadonlySet<Kind> = new Set([RESOURCE, POD]);
+function isExcludable(kind: Kind, { ofRequests }: Review): boolean {
+  return kind === RESOURCE || ofRequests === true;
+}
 
 /** Returns the settings of a webhook that do not depend on its rules. */
 function webhook(
@@ -135,17 +136,18 @@ function webhooks(verb: "mutate" | "validate", options: WebhookOptions): Webhook
   const all = KINDS
     .flatMap((row) => (row.reviews ?? []).map((review) => ({ row, review, path: `/${verb}/${row.path}` })))
     .filter(({ review }) => (review.mutates === true) === (verb === "mutate"))
-    .filter(({ row, review }) => (
-      (options.inject === true || row !== POD) && (options.reviewsIdentityUses === true || review.name !== "use")
+    .filter(({ review }) => (
+      (options.inject === true || review.ofRequests !== true)
+      && (options.reviewsIdentityUses === true || review.name !== "use")
     ));
   const byName = Map.groupBy(all, ({ review, path }) => `${review.name} ${path}`);
   return [...byName.values()].flatMap((ofName) => ofName.slice(0, 1).flatMap(({ row, review, path }) => {
     const rules = ofName.flatMap((one) => rulesOf(one.row, one.review, options.ackGroups));
-    const excluded = EXCLUDABLE.has(row) ? options.excludedNamespaces ?? [] : [];
+    const excluded = isExcludable(row, review) ? options.excludedNamespaces ?? [] : [];
     const isLimited = review.namespaces !== undefined || excluded.length > 0;
     const namespaceSelector = namespacesOf(review.namespaces ?? "all", options, excluded);
     const one = { ...webhook(path, review, options), rules, ...(isLimited && { namespaceSelector }) };
-    return row === POD ? ofPods(one) : [one];
+    return review.ofRequests === true ? ofPods(one) : [one];
   }));
 }
 

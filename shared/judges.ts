@@ -11,7 +11,8 @@ import { IDENTITY_JUDGE, IDENTITY_LIKE_JUDGE } from "./capa/identity-judge.ts";
 import { CAPA_OF_NAMESPACES } from "./capa/namespace-changes.ts";
 import { CARM_MAP_JUDGE, CARM_OF_NAMESPACES } from "./carm/judge.ts";
 import { CARM_OF_SELECTORS } from "./carm/selectors-beside-maps.ts";
-import { CONTROLLERS_OF_PODS, WORKLOAD_JUDGE } from "./controllers/judges.ts";
+import { CONTROLLERS_OF_PODS, PODS_OF_WORKLOADS } from "./controllers/injection-judges.ts";
+import { WORKLOAD_JUDGE } from "./controllers/judges.ts";
 import { META_01 } from "./core/any-kind.ts";
 import type { BoundChecks } from "./core/bind.ts";
 import { isLimited } from "./core/binding.ts";
@@ -44,7 +45,8 @@ export const JUDGES: readonly Judge[] = [
 
 /** The checks that a feature adds to the kinds of another one. */
 const EXTRAS: readonly Extra[] = [
-  CARM_OF_SELECTORS, CARM_OF_NAMESPACES, CAPA_OF_NAMESPACES, CONTROLLERS_OF_PODS, TRUST_OF_ROLES,
+  CARM_OF_SELECTORS, CARM_OF_NAMESPACES, CAPA_OF_NAMESPACES, CONTROLLERS_OF_PODS, PODS_OF_WORKLOADS,
+  TRUST_OF_ROLES,
 ];
 
 const BY_KIND: ReadonlyMap<Kind, Judge> = new Map(JUDGES.map((judge) => [judge.kind, judge]));
@@ -115,7 +117,9 @@ export function judgeOf(object: JsonObject): Judge | null {
 /** Returns whether any check of manifests applies to an object. */
 export function isChecked(object: JsonObject, inventory: Pick<Inventory, "namespaces">): boolean {
   const judge = judgeOf(object);
-  return judge !== null && judge.isCheckedInFiles?.(object, inventory) !== false;
+  if (judge === null) return false;
+  return judge.isCheckedInFiles?.(object, inventory) !== false
+    || EXTRAS_OF.get(judge.kind)?.some((extra) => extra.isCheckedInFiles?.(object, inventory) === true) === true;
 }
 
 /** Returns every check of the object's kind, with the data that the check examines. */

@@ -6,7 +6,7 @@ import { type Closures, closuresIn, missingFlags, tightest } from "../shared/cor
 import { WEBHOOK } from "../shared/core/installation.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
-import { sidecarOf } from "../shared/injection/injected-sidecar.ts";
+import { sidecarOf } from "../shared/core/sidecar-container.ts";
 import { decodePod } from "../shared/core/pod.ts";
 
 const PODS: WatchedKind = {

@@ -3,8 +3,8 @@ import { parseRoleARN } from "../formats/arn.ts";
 import { type JsonObject, stringAt } from "../formats/json.ts";
 import { annotationAt, objectReference } from "../formats/object-meta.ts";
 import { listOf } from "../formats/text.ts";
-import { FULL_URI, sidecarOf } from "../injection/injected-sidecar.ts";
-import { ROLE_ARN, WEB_IDENTITY_TOKEN_FILE } from "../injection/pod-identity.ts";
+import { FULL_URI, ROLE_ARN_VARIABLE, WEB_IDENTITY_TOKEN_FILE } from "../core/sdk-variables.ts";
+import { sidecarOf } from "../core/sidecar-container.ts";
 import { type Container, objectsAt, type Pod, valueOf } from "../core/pod.ts";
 
 /** The annotation of a service account whose role EKS gives to its Pods (IRSA). */
@@ -118,7 +118,7 @@ function staticKeys(container: Container): Source[] {
 /** Returns the web identity that the manifest itself configures. */
 function ownWebIdentity(container: Container): Source[] {
   if (firstSet(container, [WEB_IDENTITY_TOKEN_FILE]) === undefined) return [];
-  const roleARN = roleIn(valueOf(container, ROLE_ARN) ?? "");
+  const roleARN = roleIn(valueOf(container, ROLE_ARN_VARIABLE) ?? "");
   return [{ text: `the web identity in ${WEB_IDENTITY_TOKEN_FILE}`, roleARN }];
 }
 

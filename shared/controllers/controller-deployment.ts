@@ -8,7 +8,7 @@ import {
   type BaseCredentials, baseCredentials, serviceAccountOf, type ServiceIdentities, serviceIdentities,
 } from "./base-credentials.ts";
 import { type Arguments, argumentsOf, environmentOf, hasArgumentsOfACK } from "./controller-arguments.ts";
-import { serviceOfImage } from "../injection/injection-request.ts";
+import { serviceOfImage } from "../core/ack-groups.ts";
 import { type Container, decodePod, type Pod, podTemplateOf } from "../core/pod.ts";
 import { sidecarSessionOf } from "./sidecar-session.ts";
 

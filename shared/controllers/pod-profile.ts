@@ -6,7 +6,7 @@ import { SETTINGS } from "../core/settings.ts";
 import { field, type JsonObject, stringAt } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { listOf } from "../formats/text.ts";
-import { sidecarOf } from "../injection/injected-sidecar.ts";
+import { sidecarOf } from "../core/sidecar-container.ts";
 import { type Container, decodePod, isPod, objectsAt, podTemplateOf, textAt } from "../core/pod.ts";
 import { type Fault, findingSentences, type QuickCheck } from "../core/check.ts";
 import { environmentOf } from "./controller-arguments.ts";

@@ -4,7 +4,7 @@ import { defaultOf } from "../core/setting-definition.ts";
 import { DEFINITIONS, SETTINGS } from "../core/settings.ts";
 import { stringAt } from "../formats/json.ts";
 import { type Arguments, argumentsOf } from "./controller-arguments.ts";
-import { sidecarOf } from "../injection/injected-sidecar.ts";
+import { sidecarOf } from "../core/sidecar-container.ts";
 import { type Container, objectsAt, type Pod } from "../core/pod.ts";
 import { readSessionDefaults, type SessionDefaultSettings, sessionDefaultFaults } from "../core/session-defaults.ts";
 

@@ -229,3 +229,14 @@ export function unknownGroups(groups: Iterable<string>, extraGroups: readonly st
   const known = new Set(knownGroups(extraGroups));
   return [...groups].filter((group) => isACKGroup(group) && !known.has(group)).toSorted();
 }
+
+/**
+ * An image of an ACK controller, in the registry of ACK or in a copy of it. The name `SERVICE-controller` alone is not
+ * sufficient, because a controller of another project can have such a name, for example `backup-controller`.
+ */
+const ACK_IMAGE = /(?:^|\/)aws-controllers-k8s\/([a-z0-9]{1,63})-controller(?:[:@]|$)/;
+
+/** Returns the service of the ACK controller in an image, such as `s3`; null for an image of another program. */
+export function serviceOfImage(image: string): string | null {
+  return ACK_IMAGE.exec(image)?.[1] ?? null;
+}

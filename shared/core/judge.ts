@@ -80,6 +80,8 @@ export interface Extra {
   readonly checks: readonly CheckEntry[];
   /** `judge` is that of the object's kind. */
   readonly bind: (input: CheckInput, settings: DecisionSettings, judge: Judge) => readonly BoundChecks[];
+  /** Whether a check of the feature applies to an object of a manifest. Default: not if none of the judge does. */
+  readonly isCheckedInFiles?: Judge["isCheckedInFiles"];
 }
 
 /** Returns the type of the reviewed object, for an object that the inventory describes. */

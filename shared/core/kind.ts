@@ -49,6 +49,8 @@ export interface Review {
    */
   readonly namespaces?: "others" | "unprotected" | "ack-system";
   readonly conditions: readonly ConditionName[];
+  /** Whether only objects are reviewed that request a sidecar, themselves or by the label of their Namespace. */
+  readonly ofRequests?: true;
   /** Whether the review records an admitted change in the ConfigMap of pending writes, unless it is a dry run. */
   readonly records?: true;
 }

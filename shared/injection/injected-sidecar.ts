@@ -1,11 +1,9 @@
 import type { JsonObject } from "../formats/json.ts";
 import { defaultOf } from "../core/setting-definition.ts";
 import { SETTINGS } from "../core/settings.ts";
-import type { Container, Pod } from "../core/pod.ts";
+import { FULL_URI, METADATA_DISABLED, REGION, STS_ENDPOINT, TOKEN_FILE } from "../core/sdk-variables.ts";
+import { INJECTED_FLAGS, SIDECAR_NAME } from "../core/sidecar-container.ts";
 import type { InjectionSettings } from "../core/sidecar-settings.ts";
-
-/** The name of the sidecar's container, in docs/sidecar.md too. */
-export const SIDECAR_NAME = "ack-role-resolver";
 
 const LISTEN = String(defaultOf(SETTINGS.listen, "sidecar"));
 const HEALTH_PORT = Number(String(defaultOf(SETTINGS.healthListen, "sidecar")).split(":").at(-1));
@@ -23,12 +21,6 @@ const CA_VOLUME = "ack-role-resolver-ca";
 export const RESERVED_VOLUMES: ReadonlySet<string> = new Set([TOKEN_VOLUME, STATE_VOLUME, CA_VOLUME]);
 /** A user ID without a user: no image and no node assigns it. */
 const USER_ID = 65_532;
-
-export const FULL_URI = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
-export const TOKEN_FILE = "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE";
-export const STS_ENDPOINT = "AWS_ENDPOINT_URL_STS";
-export const METADATA_DISABLED = "AWS_EC2_METADATA_DISABLED";
-export const REGION = "AWS_REGION";
 
 /** The variables with which the SDK of the controller uses the sidecar. */
 export const CONTROLLER_VARIABLES: readonly JsonObject[] = [
@@ -65,12 +57,6 @@ interface SidecarOptions {
   readonly env: readonly JsonObject[];
   readonly mounts: readonly JsonObject[];
 }
-
-/** The flags that the injection sets. */
-export const INJECTED_FLAGS = {
-  cluster: SETTINGS.cluster.flag, group: SETTINGS.group.flag, tokenFile: SETTINGS.tokenFile.flag,
-  stateDir: SETTINGS.stateDir.flag,
-} as const;
 
 /** The kubelet's probes arrive by IPv6 in a cluster without IPv4. Credentials are still handed out on loopback only. */
 const DUAL_STACK = `${SETTINGS.healthListen.flag}=[::]:${HEALTH_PORT}`;
@@ -112,17 +98,6 @@ export function sidecarContainer(
       ...(hasCA ? [{ name: CA_VOLUME, mountPath: CA_DIR, readOnly: true }] : []), ...mounts,
     ],
   };
-}
-
-/** Returns the container of the sidecar: the container that the webhook injected, or that a user wrote. */
-export function sidecarOf({ initContainers, containers }: Pod): Container | null {
-  return [...initContainers, ...containers].find(isSidecar) ?? null;
-}
-
-/** Whether the container runs the sidecar. A sidecar that a user wrote can have any name. */
-export function isSidecar({ name, words }: Container): boolean {
-  return name === SIDECAR_NAME
-    || words.includes("sidecar") && words.some((word) => word.split("=")[0] === INJECTED_FLAGS.group);
 }
 
 const LOOPBACK = /^http:\/\/(127(\.[0-9]{1,3}){3}|localhost|\[::1\])(:[0-9]{1,5})?(\/|$)/i;

@@ -1,10 +1,12 @@
 import { INJECT_CONTAINER_ANNOTATION, INJECT_GROUP_ANNOTATION, INJECT_LABEL } from "../core/annotation-keys.ts";
 import { INFRASTRUCTURE_GROUP } from "../core/capa-kinds.ts";
-import { closestGroup, knownGroups } from "../core/ack-groups.ts";
+import { closestGroup, knownGroups, serviceOfImage } from "../core/ack-groups.ts";
 import { stringAt } from "../formats/json.ts";
 import { annotationAt } from "../formats/object-meta.ts";
 import { type Container, type Pod, valueOf } from "../core/pod.ts";
-import { FULL_URI, isLoopbackURL, isSidecar, sidecarOf } from "./injected-sidecar.ts";
+import { FULL_URI } from "../core/sdk-variables.ts";
+import { isSidecar, sidecarOf } from "../core/sidecar-container.ts";
+import { isLoopbackURL } from "./injected-sidecar.ts";
 
 /**
  * Returns the label of the Pod that requests or rejects a sidecar. A Pod without the label requests a sidecar: the API
@@ -59,17 +61,6 @@ type ControllerGroup =
   | { readonly group: null; readonly unknown: string; readonly suggestion: string | null }
   /** The Pod has no annotation, and the image is not an image of an ACK controller. */
   | { readonly group: null; readonly unknown: null };
-
-/**
- * An image of an ACK controller, in the registry of ACK or in a copy of it. The name `SERVICE-controller` alone is not
- * sufficient, because a controller of another project can have such a name, for example `backup-controller`.
- */
-const ACK_IMAGE = /(?:^|\/)aws-controllers-k8s\/([a-z0-9]{1,63})-controller(?:[:@]|$)/;
-
-/** Returns the service of the ACK controller in an image, such as `s3`; null for an image of another program. */
-export function serviceOfImage(image: string): string | null {
-  return ACK_IMAGE.exec(image)?.[1] ?? null;
-}
 
 /**
  * Returns the API group of the annotation, or else of the image of the controller. The group of CAPA is never known,

@@ -8,9 +8,8 @@ import { type Container, type Pod, textAt } from "../core/pod.ts";
 import { controllersOf, groupOf, isRequested } from "./injection-request.ts";
 import { reservedUses } from "./reserved-names.ts";
 import type { InjectionSettings } from "../core/sidecar-settings.ts";
-import {
-  CONTROLLER_MOUNT, CONTROLLER_VARIABLES, sidecarContainer, sidecarOf, sidecarVolumes,
-} from "./injected-sidecar.ts";
+import { sidecarOf } from "../core/sidecar-container.ts";
+import { CONTROLLER_MOUNT, CONTROLLER_VARIABLES, sidecarContainer, sidecarVolumes } from "./injected-sidecar.ts";
 
 /**
  * Returns the patch that adds the sidecar to a Pod. The patch is empty if the Pod requests no sidecar, or if the checks

@@ -7,6 +7,7 @@ import type { Kind } from "../core/kind.ts";
  */
 const OF_PODS = {
   operations: ["CREATE"], whenDown: "Fail", namespaces: "others", conditions: ["not-a-mirror-pod"],
+  ofRequests: true,
 } as const;
 
 /** The Pods that request a sidecar. */

@@ -1,6 +1,7 @@
 import { field } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
-import { identityVolumes, ROLE_ARN, WEB_IDENTITY_TOKEN_FILE } from "./pod-identity.ts";
+import { ROLE_ARN_VARIABLE, WEB_IDENTITY_TOKEN_FILE } from "../core/sdk-variables.ts";
+import { identityVolumes } from "./pod-identity.ts";
 import { type Container, containerPath, objectsAt, type Pod, textAt } from "../core/pod.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import type { PodCreation } from "./pod-request.ts";
@@ -22,7 +23,7 @@ const OTHER_CREDENTIALS: ReadonlyMap<string, string> = new Map([
   ["AWS_CREDENTIAL_FILE", PROFILE], ["BOTO_CONFIG", PROFILE],
   // An API key, which SDKs prefer to all credentials: aws-sdk-go-v2 service/bedrock v1.63.0, resolveEnvBearerToken.
   ["AWS_BEARER_TOKEN_BEDROCK", "remove the variable; the sidecar issues the credentials of the role"],
-  [ROLE_ARN, WEB_IDENTITY], [WEB_IDENTITY_TOKEN_FILE, WEB_IDENTITY],
+  [ROLE_ARN_VARIABLE, WEB_IDENTITY], [WEB_IDENTITY_TOKEN_FILE, WEB_IDENTITY],
   // SDKs prefer the relative URI to the URI of the sidecar, and the SDK for Java prefers the token to the token file.
   ["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "remove the variable"],
   ["AWS_CONTAINER_AUTHORIZATION_TOKEN", "remove the variable; the token of the sidecar is in a file"],

@@ -1,15 +1,13 @@
 import { STS_AUDIENCE } from "../core/capa-kinds.ts";
 import { field, type JsonObject, stringAt } from "../formats/json.ts";
 import { type Container, type Mount, objectsAt, type Pod, valueOf, type Variable, type Volume } from "../core/pod.ts";
-import { FULL_URI, TOKEN_FILE } from "./injected-sidecar.ts";
+import { FULL_URI, ROLE_ARN_VARIABLE, TOKEN_FILE, WEB_IDENTITY_TOKEN_FILE } from "../core/sdk-variables.ts";
 
 // The identity webhook of EKS adds credentials to each container that the annotation `skip-containers` does not name.
 // If it runs before the sidecar is injected, it adds the credentials to the controller. Sources of all names:
 // aws/amazon-eks-pod-identity-webhook 3bf80a3, pkg/handler/handler.go and pkg/containercredentials;
 // https://docs.aws.amazon.com/eks/latest/userguide/pod-id-how-it-works.html
 
-export const ROLE_ARN = "AWS_ROLE_ARN";
-export const WEB_IDENTITY_TOKEN_FILE = "AWS_WEB_IDENTITY_TOKEN_FILE";
 const WEB_IDENTITY_VOLUME = "aws-iam-token";
 const POD_IDENTITY_VOLUME = "eks-pod-identity-token";
 const EKS_VOLUMES: ReadonlySet<string> = new Set([WEB_IDENTITY_VOLUME, POD_IDENTITY_VOLUME]);
@@ -31,7 +29,7 @@ export function eksIdentityOf(container: Container): EKSIdentity {
   const mounts = container.mounts.filter(isIdentityMount);
   const file = valueOf(container, WEB_IDENTITY_TOKEN_FILE) ?? "";
   const names = new Set([
-    ...(isFileOf(mounts, WEB_IDENTITY_VOLUME, file) ? [ROLE_ARN, WEB_IDENTITY_TOKEN_FILE] : []),
+    ...(isFileOf(mounts, WEB_IDENTITY_VOLUME, file) ? [ROLE_ARN_VARIABLE, WEB_IDENTITY_TOKEN_FILE] : []),
     ...(POD_IDENTITY_URI.test(valueOf(container, FULL_URI) ?? "") ? [FULL_URI, TOKEN_FILE] : []),
   ]);
   return { env: container.env.filter(({ name, entry }) => names.has(name) && isSmall(entry)), mounts };

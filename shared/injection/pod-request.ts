@@ -4,7 +4,7 @@ import type { DecisionSettings } from "../core/context.ts";
 import type { InjectionSettings } from "../core/sidecar-settings.ts";
 import { annotationPath, type JsonObject } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
-import { sidecarOf } from "./injected-sidecar.ts";
+import { sidecarOf } from "../core/sidecar-container.ts";
 import { type Controllers, controllersOf, groupOf, isRequested, requestOf } from "./injection-request.ts";
 import { type Container, containerPath, decodePod, type Pod } from "../core/pod.ts";
 import { type ReservedUse, reservedUses } from "./reserved-names.ts";

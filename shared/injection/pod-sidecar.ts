@@ -3,10 +3,9 @@ import { quote } from "../formats/text.ts";
 import { type Container, containerPath, valueOf, variablePath } from "../core/pod.ts";
 import { groupOf } from "./injection-request.ts";
 import type { ReservedUse } from "./reserved-names.ts";
-import {
-  CONTROLLER_TOKEN_FILE, FULL_URI, isLoopbackURL, METADATA_DISABLED, REGION, REGION_REFERENCE, SIDECAR_NAME,
-  STS_ENDPOINT, TOKEN_FILE,
-} from "./injected-sidecar.ts";
+import { FULL_URI, METADATA_DISABLED, REGION, STS_ENDPOINT, TOKEN_FILE } from "../core/sdk-variables.ts";
+import { SIDECAR_NAME } from "../core/sidecar-container.ts";
+import { CONTROLLER_TOKEN_FILE, isLoopbackURL, REGION_REFERENCE } from "./injected-sidecar.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import type { PodCreation } from "./pod-request.ts";
 

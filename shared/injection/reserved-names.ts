@@ -3,9 +3,8 @@ import { eksIdentityOf, isSharedVariable } from "./pod-identity.ts";
 import { type Container, containerPath, decodeContainer, type Mount, type Pod, textAt } from "../core/pod.ts";
 import { type Controllers, groupOf } from "./injection-request.ts";
 import type { InjectionSettings } from "../core/sidecar-settings.ts";
-import {
-  CONTROLLER_MOUNT, RESERVED_VOLUMES, SIDECAR_NAME, sidecarContainer, sidecarVolumes,
-} from "./injected-sidecar.ts";
+import { SIDECAR_NAME } from "../core/sidecar-container.ts";
+import { CONTROLLER_MOUNT, RESERVED_VOLUMES, sidecarContainer, sidecarVolumes } from "./injected-sidecar.ts";
 
 // The injection must not reuse what a user wrote under its names: the sidecar would run another image, or its token
 // would be on the disk of the node. The API server calls the webhook again with the Pod that it has already changed, so

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../shared/formats/json.ts";
 import { missingFlags } from "../../../shared/core/closures.ts";
 import { decodePod } from "../../../shared/core/pod.ts";
 import { sidecarClosures } from "../../../shared/controllers/pod-profile.ts";
-import { sidecarOf } from "../../../shared/injection/injected-sidecar.ts";
+import { sidecarOf } from "../../../shared/core/sidecar-container.ts";
 import { testRows } from "../rows.ts";
 
 /** Returns the flags that the sidecar lacks to close everything, or "follows". */

@@ -4,7 +4,7 @@ import { decisionSettings, type DecisionSettings } from "../../../shared/core/co
 import { injectionSettings } from "../../../shared/core/sidecar-settings.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { readSettings } from "../../../shared/server/read-settings.ts";
-import { checkSidecarArgs } from "../../../webhook/main.ts";
+import { checkSidecarArgs } from "../../../webhook/injection/sidecar-args.ts";
 import { controllerPod } from "../../fixtures/pods.ts";
 import { objectAt, patchOf, reviewOf } from "../reviews.ts";
 import { FakeSource, webhookUnderTest } from "../webhook-under-test.ts";
