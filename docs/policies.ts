@@ -1,6 +1,3 @@
-import { CLUSTER } from "../shared/capa/kinds.ts";
-import { CLUSTER_JUDGE } from "../shared/capa/cluster-judge.ts";
-import { IDENTITY_JUDGE } from "../shared/capa/identity-judge.ts";
 import { ACK_02 } from "../shared/ack/resource-annotations.ts";
 import { CATALOGUE, JUDGES } from "../shared/judges.ts";
 import { checkPolicies, DEFAULT_POLICY_SETTINGS } from "../manifests/policies.ts";
@@ -17,13 +14,19 @@ const INJECTION = "not needed: the `failurePolicy` of the webhooks for Pods is a
 
 const EXPORTS = "not available: only commands read exports of IAM, which are never of this moment";
 
-const CAPA_CHECKS = [...IDENTITY_JUDGE.checks, ...CLUSTER_JUDGE.checks].filter(({ id }) => id !== CLUSTER.limit.code);
 const CAPA = "not available: the policies read only the metadata of clusters, and no identity";
 const SIZES = "only the number of labels and annotations";
 
 /** Returns the checks of the kinds whose webhook has the path. */
 function checksAt(path: string): CheckEntry[] {
   return JUDGES.filter(({ kind }) => kind.path === path).flatMap(({ checks }) => checks);
+}
+
+/** AC-08 only compares sizes. */
+function checksOfCAPA(): CheckEntry[] {
+  return [...checksAt("identities"), ...checksAt("clusters")].filter(({ id, severity }) => (
+    severity === "deny" && id !== "AC-08"
+  ));
 }
 
 function readsExports({ severity, requires = [] }: CheckEntry): boolean {
@@ -46,7 +49,7 @@ export const NOT_COVERED: Readonly<Record<string, string>> = {
   "CM-01": COMPLEX, "CM-08": OTHER_OBJECTS, "CM-16": COMPLEX,
   "CM-14": COMPLEX,
   ...Object.fromEntries(checksAt("pods").map(({ id }) => [id, INJECTION])),
-  ...Object.fromEntries(CAPA_CHECKS.filter(({ severity }) => severity === "deny").map(({ id }) => [id, CAPA])),
+  ...Object.fromEntries(checksOfCAPA().map(({ id }) => [id, CAPA])),
   "META-01": REJECTED,
   ...Object.fromEntries(CATALOGUE.filter(readsExports).map(({ id }) => [id, EXPORTS])),
 };
