@@ -173,7 +173,7 @@ interface ReconcilingRuntime extends Pick<WebhookRuntime, "source" | "log" | "ap
 
 /** Starts the update of stale annotations if --namespace is set. Returns a function that stops it. */
 async function startReconciling(
-  { namespace, autoControllerIdentity: names }: WebhookSettings, settings: DecisionSettings,
+  { namespace, ...flags }: WebhookSettings, settings: DecisionSettings,
   { api, turns, ...runtime }: ReconcilingRuntime,
 ): Promise<() => Promise<void>> {
   if (namespace === null) return async () => undefined;
@@ -182,8 +182,7 @@ async function startReconciling(
   const { Reconciler } = await import("./reconciling/reconciler.ts");
   const reconciler = new Reconciler({
     ...runtime, api, clock: systemClock, random: Math.random, settings,
-    lease: { namespace, name: WEBHOOK.lease }, identity: REPLICA_IDENTITY, turns,
-    controllerIdentityNamespaces: names.length === 0 ? null : names.join() === "none" ? [] : names,
+    lease: { namespace, name: WEBHOOK.lease }, identity: REPLICA_IDENTITY, turns, flags,
   });
   reconciler.start();
   return () => reconciler.close();

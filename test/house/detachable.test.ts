@@ -34,7 +34,7 @@ function foldersNamed(name: string): string[] {
   return globSync(`{build,cli,docs,manifests,shared,sidecar,webhook}/**/${name}`, { cwd: ROOT });
 }
 
-/** A row takes 6 s of processor time. */
+/** A row takes 4 s of processor time. */
 root.setTimeout(300_000);
 
 for (const { name, folders } of FEATURES) {
@@ -54,7 +54,9 @@ for (const { name, folders } of FEATURES) {
 /** Returns the errors in the files of a copy. */
 async function typeErrors(copy: string): Promise<string[]> {
   const tsc = path.join(ROOT, "node_modules/.bin/tsc");
-  const { stdout } = await runProgram(process.execPath, [tsc, "--noEmit", "-p", copy], { cwd: copy, env: {} });
+  // Several checkers take 70% more processor time, because each of them checks the types that files share.
+  const argv = [tsc, "--noEmit", "--checkers", "1", "-p", copy];
+  const { stdout } = await runProgram(process.execPath, argv, { cwd: copy, env: {} });
   return stdout.split("\n").filter((line) => line !== "" && !line.startsWith(" "));
 }
 

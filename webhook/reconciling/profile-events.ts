@@ -1,21 +1,14 @@
-import type { Problem } from "../../shared/core/problem.ts";
 import { podProblem } from "../../shared/controllers/pod-profile.ts";
-import { repeat, type SteadyClock } from "../../shared/core/clock.ts";
-import type { KubernetesAPI } from "../../shared/api/api.ts";
-import type { DecisionSettings } from "../../shared/core/context.ts";
+import { repeat } from "../../shared/core/clock.ts";
 import { errorMessage } from "../../shared/formats/errors.ts";
-import type { Logger } from "../../shared/server/logger.ts";
 import { listSidecarPods } from "../sidecar-pods.ts";
+import type { LeaderPorts, LeaderTask, StartTask } from "./leader-task.ts";
 
-interface SidecarPodsOptions {
-  readonly api: KubernetesAPI;
-  readonly clock: SteadyClock;
-  readonly log: Pick<Logger, "warn">;
-  readonly settings: DecisionSettings;
-  /** Whether this replica is the leader. */
-  readonly mayWrite: () => boolean;
-  readonly report: (problem: Problem) => void;
-}
+/** Starts if the webhook injects sidecars, without which it has no right to list Pods, and closes anything. */
+export const profileTask: StartTask = (ports) => {
+  const { image, closures } = ports.settings.injection;
+  return image !== null && (closures.base || closures.unmatched) ? new ProfileEvents(ports) : null;
+};
 
 const TICK_MS = 500;
 /** The time between two lists of the Pods, in ms. An upgrade to another profile starts a new leader, which lists. */
@@ -26,18 +19,13 @@ const FIX = "apply the objects of `ack-role-resolver manifests rbac`";
  * Reports the Pods in the namespace of the controllers whose sidecar does not follow the profile of the installation,
  * and can hand out what the profile forbids: a sidecar of an earlier version, or one of the user's own.
  */
-export class ProfileEvents {
-  readonly #options: SidecarPodsOptions;
+class ProfileEvents implements LeaderTask {
+  readonly #options: LeaderPorts;
   #nextMs = 0;
   #fault: string | null = null;
 
-  constructor(options: SidecarPodsOptions) {
+  constructor(options: LeaderPorts) {
     this.#options = options;
-  }
-
-  /** Whether the webhook injects sidecars, without which it has no right to list Pods, and closes anything. */
-  static isNeeded({ injection: { image, closures } }: Pick<DecisionSettings, "injection">): boolean {
-    return image !== null && (closures.base || closures.unmatched);
   }
 
   /** Lists the Pods now and then until `stopping` aborts. Never rejects. */

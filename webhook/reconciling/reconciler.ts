@@ -19,9 +19,9 @@ import { RetryQueue } from "../../shared/server/retry-queue.ts";
 import { runInSlices, type TurnQueue } from "../../shared/sources/slices.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
 import { EVENT_CONTROLLER, type WebhookMetrics } from "../metrics.ts";
-import { ControllerIdentityCreator } from "./controller-identity.ts";
+import type { LeaderFlags, LeaderTask } from "./leader-task.ts";
 import { REFRESH_QPS, Refresher } from "./refresher.ts";
-import { ProfileEvents } from "./profile-events.ts";
+import { TASKS } from "./tasks.ts";
 
 /** The maximum time for which a scan blocks the event loop, in ms. */
 const SLICE_MS = 10;
@@ -101,8 +101,8 @@ interface ReconcilerOptions extends ClusterPorts {
   readonly lease: ObjectName;
   /** The unique name of this replica. */
   readonly identity: string;
-  /** The namespaces of --auto-controller-identity; null without it. */
-  readonly controllerIdentityNamespaces: readonly string[] | null;
+  /** The flags that ask for tasks of the leader. */
+  readonly flags: LeaderFlags;
   readonly turns: TurnQueue;
 }
 
@@ -123,10 +123,7 @@ export class Reconciler {
   readonly #problems: Scanner;
   readonly #refresher: Refresher;
   readonly #events: EventRecorder;
-  /** Null without --auto-controller-identity. */
-  readonly #controllerIdentity: ControllerIdentityCreator | null;
-  /** Null if no sidecar can hand out what the profile forbids. */
-  readonly #profileEvents: ProfileEvents | null;
+  readonly #tasks: readonly LeaderTask[];
   readonly #scope: ResourceScope;
   readonly #stopping = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
@@ -136,14 +133,12 @@ export class Reconciler {
   #leaseFault: string | null = null;
 
   constructor(options: ReconcilerOptions) {
-    const { source: { inventory }, settings, lease, log, controllerIdentityNamespaces: namespaces } = options;
+    const { source: { inventory }, settings, lease, log } = options;
     this.#options = options;
     const ports = { ...options, mayWrite: () => this.#mayWrite() };
     this.#events = new EventRecorder({ ...ports, controller: EVENT_CONTROLLER });
-    this.#controllerIdentity = namespaces === null ? null : new ControllerIdentityCreator({ ...ports, namespaces });
-    this.#profileEvents = ProfileEvents.isNeeded(settings)
-      ? new ProfileEvents({ ...ports, report: (problem) => this.#report(problem) })
-      : null;
+    const report = (problem: Problem): void => this.#report(problem);
+    this.#tasks = TASKS.flatMap((start) => start({ ...ports, report }) ?? []);
     const scope = { inventory, settings };
     this.#election = new LeaderElection({
       ...options, ...lease, onFault: (fault) => this.#reportLease(fault),
@@ -164,8 +159,8 @@ export class Reconciler {
     this.#election.start();
     const { signal } = this.#stopping;
     this.#running = Promise.all([
-      this.#run(), this.#refresher.run(signal), this.#events.run(signal), this.#controllerIdentity?.run(signal),
-      this.#profileEvents?.run(signal),
+      this.#run(), this.#refresher.run(signal), this.#events.run(signal),
+      ...this.#tasks.map((task) => task.run(signal)),
     ]);
   }
 

@@ -90,14 +90,14 @@ export interface Replica {
 
 interface ReplicaOptions {
   readonly identity?: string;
-  readonly controllerIdentityNamespaces?: readonly string[] | null;
+  readonly autoControllerIdentity?: readonly string[];
   readonly settings?: DecisionSettings;
 }
 
 /** Starts a replica with the namespaces of the tests, the selector team-a, and the buckets of the API server. */
 export function startReplica(
   t: Test, api: FakeKubernetes, clock: FakeClock,
-  { identity = "first", controllerIdentityNamespaces = null, settings = SETTINGS_BY_DEFAULT }: ReplicaOptions = {},
+  { identity = "first", autoControllerIdentity = [], settings = SETTINGS_BY_DEFAULT }: ReplicaOptions = {},
 ): Replica {
   const source = new FakeSource(clock);
   source.put(
@@ -114,7 +114,7 @@ export function startReplica(
   };
   const reconciler = new Reconciler({
     api: recording, source, identity, random: () => 0, settings,
-    controllerIdentityNamespaces, clock,
+    flags: { autoControllerIdentity }, clock,
     log: createLogger({ name: "webhook", destination: { write: (line) => void lines.push(line) } }),
     metrics: createWebhookMetrics(registry), lease: { namespace: "ack-role-resolver", name: "webhook" },
     turns: new TurnQueue(),

@@ -6,7 +6,7 @@ import { clusterObject, controllerIdentity, INFRASTRUCTURE, roleIdentity } from 
 import { kindObject } from "../../shared/objects.ts";
 import { FakeClock } from "../../shared/fake-clock.ts";
 import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
-import { pass, type Replica, startReplica } from "./reconciler-fixture.ts";
+import { pass, type Replica, startReplica } from "../reconciling/reconciler-fixture.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -22,9 +22,9 @@ class Subject {
   readonly clock = new FakeClock();
   readonly replicas: readonly Replica[];
 
-  constructor(t: Test, namespaces: readonly string[] | null = ["team-a", "team-b"], replicas = 1) {
+  constructor(t: Test, namespaces: readonly string[] = ["team-a", "team-b"], replicas = 1) {
     this.replicas = Array.from({ length: replicas }, (_, i) => (
-      startReplica(t, this.api, this.clock, { identity: `r${i}`, controllerIdentityNamespaces: namespaces })
+      startReplica(t, this.api, this.clock, { identity: `r${i}`, autoControllerIdentity: namespaces })
     ));
   }
 
@@ -80,14 +80,14 @@ test("creates the identity with the list of namespaces, and again after its dele
 });
 
 test("without namespaces, the identity allows no namespace", async (t) => {
-  const subject = new Subject(t, []);
+  const subject = new Subject(t, ["none"]);
   subject.install();
   await subject.pass(SECOND);
   t.same(field(subject.stored["spec"], "allowedNamespaces"), { list: [] });
 });
 
 test("without namespaces, creates nothing while a cluster uses the identity", async (t) => {
-  const subject = new Subject(t, []);
+  const subject = new Subject(t, ["none"]);
   subject.install(clusterObject("c", null));
   await subject.pass(MINUTE);
   t.equal(subject.posts, 0);
@@ -99,7 +99,7 @@ test("without namespaces, creates nothing while a cluster uses the identity", as
 });
 
 test("without namespaces, also waits for the list of clusters, and for those of roles over the identity", async (t) => {
-  const subject = new Subject(t, []);
+  const subject = new Subject(t, ["none"]);
   const unlisted = { store: REFERRERS, item: `AWSCluster.${INFRASTRUCTURE}` };
   subject.first.source.inventory.apply([{ type: "unlisted", ...unlisted }]);
   subject.install(roleIdentity("r", "controller"));
@@ -121,7 +121,7 @@ test("names the clusters that the list of namespaces locks out", async (t) => {
 });
 
 test("does nothing without --auto-controller-identity, and never changes an existing identity", async (t) => {
-  const off = new Subject(t, null);
+  const off = new Subject(t, []);
   off.install();
   await off.pass(MINUTE);
   t.equal(off.posts, 0);

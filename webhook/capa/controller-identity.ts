@@ -4,29 +4,26 @@ import { errorMessage } from "../../shared/formats/errors.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityPlural, INFRASTRUCTURE_GROUP,
 } from "../../shared/core/capa-kinds.ts";
-import { repeat, type SteadyClock } from "../../shared/core/clock.ts";
-import type { KubernetesAPI } from "../../shared/api/api.ts";
+import { repeat } from "../../shared/core/clock.ts";
 import { rejectionText, sendRequest } from "../../shared/api/send-request.ts";
-import type { InventorySource } from "../../shared/sources/source.ts";
-import type { Logger } from "../../shared/server/logger.ts";
 import { drain } from "../../shared/formats/paced.ts";
 import { printable } from "../../shared/formats/text.ts";
 import { referrerName, visitUsers } from "../../shared/capa/identity-chain.ts";
 import { RETRY_MS } from "../../shared/server/retry-queue.ts";
-import type { WebhookMetrics } from "../metrics.ts";
-import { FIELD_MANAGER } from "./refresher.ts";
+import type { LeaderPorts, LeaderTask, StartTask } from "../reconciling/leader-task.ts";
+import { FIELD_MANAGER } from "../reconciling/refresher.ts";
 
-interface ControllerIdentityOptions {
-  readonly api: KubernetesAPI;
-  readonly clock: SteadyClock;
-  readonly log: Pick<Logger, "info" | "warn">;
-  readonly metrics: Pick<WebhookMetrics, "controllerIdentityCreations">;
-  readonly source: Pick<InventorySource, "inventory">;
+interface ControllerIdentityOptions extends Omit<LeaderPorts, "settings" | "flags" | "report"> {
   /** The namespaces of --auto-controller-identity. With [], the identity is created only while no cluster uses it. */
   readonly namespaces: readonly string[];
-  /** Whether this replica is the leader. */
-  readonly mayWrite: () => boolean;
 }
+
+/** Creates the identity if --auto-controller-identity is set. */
+export const controllerIdentityTask: StartTask = (ports) => {
+  const { autoControllerIdentity: names } = ports.flags;
+  if (names.length === 0) return null;
+  return new ControllerIdentityCreator({ ...ports, namespaces: names.join() === "none" ? [] : names });
+};
 
 const TICK_MS = 500;
 const PLURAL = identityPlural(CONTROLLER_IDENTITY);
@@ -48,7 +45,7 @@ const MAX_NAMED = 10;
  * Shipped CAPA creates it with `allowedNamespaces: {}`, which allows every namespace. Never changes an identity: CAPA
  * does not allow that.
  */
-export class ControllerIdentityCreator {
+class ControllerIdentityCreator implements LeaderTask {
   readonly #options: ControllerIdentityOptions;
   /** The number of attempts since the identity was missing, and the steady time of the next attempt. */
   #attempts = 0;
