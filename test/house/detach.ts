@@ -28,7 +28,7 @@ export function detach(root: string, folders: readonly string[]): ReadonlyMap<st
     const text = readFileSync(path.join(root, file), "utf8");
     const removed = withoutImports(text, (specifier) => {
       const target = path.join(path.dirname(file), specifier);
-      return specifier.startsWith(".") && folders.some((folder) => target.startsWith(folder));
+      return specifier.startsWith(".") && folders.some((folder) => `${target}/`.startsWith(`${folder}/`));
     });
     if (removed.lines === 0) return [file, 0];
     writeFileSync(path.join(root, file), removed.text);
@@ -50,7 +50,8 @@ function withoutImports(text: string, isGone: (specifier: string) => boolean): R
   let lines = 0;
   const rest = text.replaceAll(IMPORT, (whole, list: string | undefined, specifier: string) => {
     if (!isGone(specifier)) return whole;
-    names.push(...(list ?? "").split(",").map((name) => name.replace(/^type | as .*/g, "").trim()).filter(Boolean));
+    const locals = (list ?? "").split(",").map((name) => name.trim().replace(/^(type )?(\w+ as )?/, ""));
+    names.push(...locals.filter((name) => name !== ""));
     lines += whole.split("\n").length - 1;
     return "";
   });
