@@ -46,6 +46,6 @@ const EXAMPLES: Partial<Readonly<Record<Command | "", readonly string[]>>> = {
 
 /** Returns the examples in the help of a command; none for a command that the program lacks. */
 export function examplesOf(command: Command | ""): readonly string[] {
-  const ofFeatures = command === "" ? [] : FEATURES.flatMap(({ examples }) => examples[command] ?? []);
+  const ofFeatures = command === "" ? [] : FEATURES.flatMap(({ examples }) => examples?.[command] ?? []);
   return EXAMPLES[command] ?? ofFeatures;
 }

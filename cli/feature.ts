@@ -13,15 +13,16 @@ import type { CommandContext } from "./command-context.ts";
 import type { FlagHelp } from "./help-rows.ts";
 import type { State } from "./input/state.ts";
 import type { IO } from "./io.ts";
+import type { ResolvedResource } from "./output/resolution-table.ts";
 
 /** A part of the program without which the others work: its folders and its line in features.ts can be deleted. */
 export interface Feature {
   /** Adds each of its commands to the program. What a command needs is imported when the command runs. */
-  readonly commands: Partial<Readonly<Record<Command, (program: Commander, context: CommandContext) => void>>>;
+  readonly commands?: Partial<Readonly<Record<Command, (program: Commander, context: CommandContext) => void>>>;
   /** The examples in the help of its commands. */
-  readonly examples: Partial<Readonly<Record<Command, readonly string[]>>>;
+  readonly examples?: Partial<Readonly<Record<Command, readonly string[]>>>;
   /** The help of its flags, also of those that it adds to other commands. */
-  readonly help: Partial<Readonly<Record<SettingName, FlagHelp>>>;
+  readonly help?: Partial<Readonly<Record<SettingName, FlagHelp>>>;
   readonly roleReviewer?: RoleReviewer;
   /** Returns the page that `impact` writes, or null if the settings ask for none. */
   readonly impactPage?: (settings: SettingsFor<"impact">) => Promise<ImpactPage | null>;
@@ -30,6 +31,12 @@ export interface Feature {
   readonly unread?: (state: State) => readonly SkippedCheck[];
   /** Returns the example of `local`, unless controllers take their roles from elsewhere. */
   readonly examplePath?: (inventory: Inventory, settings: SettingsFor<"local">) => ExamplePath | null;
+  /** Returns the example of `local` if the manifests contain no other one: a path of an object that has a role. */
+  readonly examplePathOf?: (
+    resolved: readonly ResolvedResource[], inventory: Inventory, settings: DecisionSettings,
+  ) => string | null;
+  /** Returns the API groups, besides those of ACK, whose controllers `local` serves. */
+  readonly servedGroups?: (inventory: Inventory) => readonly string[];
 }
 
 /** A path of the sidecar, relative to /v1/credentials. */

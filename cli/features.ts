@@ -3,12 +3,13 @@ import type { SkippedCheck } from "../shared/core/run.ts";
 import type { DecisionSettings } from "../shared/core/context.ts";
 import type { State } from "./input/state.ts";
 import type { IO } from "./io.ts";
+import { CAPA } from "./capa/feature.ts";
 import { CARM } from "./carm/feature.ts";
 import { ROLE_MAP } from "./role-map/feature.ts";
 import { TRUST } from "./trust/feature.ts";
 
 /** The parts of the program that can be taken out. */
-export const FEATURES: readonly Feature[] = [CARM, ROLE_MAP, TRUST];
+export const FEATURES: readonly Feature[] = [CAPA, CARM, ROLE_MAP, TRUST];
 
 /** The state of a root, and what the checks of features read. */
 export type ReviewedState = State & { readonly evidence: Evidence };

@@ -241,7 +241,7 @@ const FLAG_HELP: Partial<Readonly<Record<SettingName, FlagHelp>>> = {
 };
 
 function helpOf(name: SettingName): FlagHelp | undefined {
-  return FLAG_HELP[name] ?? FEATURES.map(({ help: rows }) => rows[name]).find((row) => row !== undefined);
+  return FLAG_HELP[name] ?? FEATURES.map(({ help: rows }) => rows?.[name]).find((row) => row !== undefined);
 }
 
 /** Returns whether the program has the flag. It lacks those of features that it lacks. */

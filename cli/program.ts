@@ -140,7 +140,7 @@ function addReaders(program: Commander, context: CommandContext): void {
 
 /** Adds a command of a feature, unless the program lacks the feature. */
 function addOf(command: Command, program: Commander, context: CommandContext): void {
-  for (const { commands } of FEATURES) commands[command]?.(program, context);
+  for (const { commands } of FEATURES) commands?.[command]?.(program, context);
 }
 
 function addTools(program: Commander, { io, done, add }: CommandContext): void {

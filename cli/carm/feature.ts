@@ -16,7 +16,6 @@ export const CARM: Feature = {
     },
   },
   examples: { "migrate carm": ["ack-role-resolver migrate carm --cluster > selectors.yaml"] },
-  help: {},
   unread({ inventory, origin }) {
     if (origin !== "cluster" || inventory.includes(OTHER_CARM_MAPS)) return [];
     return [{ code: "CM-07", needs: "the right to list the CARM maps by name in all namespaces" }];

@@ -1,12 +1,9 @@
 import { SELECTORS } from "../../shared/ack/selectors.ts";
-import { IDENTITIES } from "../../shared/capa/identities.ts";
 import { decisionSettings } from "../../shared/core/context.ts";
 import { isACKGroup } from "../../shared/core/ack-groups.ts";
-import { INFRASTRUCTURE_GROUP } from "../../shared/core/capa-kinds.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { compareText } from "../../shared/formats/text.ts";
 import type { SettingsFor } from "../../shared/core/settings.ts";
-import { grantIdentity } from "../../shared/capa/grant-by-identity.ts";
 import type { PageServer } from "../../shared/server/page-server.ts";
 import type { ManifestSource } from "../../shared/sources/file-source.ts";
 import type { RunningSidecar } from "../../sidecar/main.ts";
@@ -48,8 +45,8 @@ export function servedGroups(input: Input): readonly string[] {
 function namedGroups({ manifests, inventory }: Input): readonly string[] {
   const ofResources = manifests.map(({ object }) => objectReference(object).group);
   const ofSelectors = [...inventory.of(SELECTORS).values()].flatMap(({ types }) => [...(types?.groups ?? [])]);
-  const groups = new Set([...ofResources, ...ofSelectors].filter(isACKGroup));
-  if (inventory.of(IDENTITIES).size > 0) groups.add(INFRASTRUCTURE_GROUP);
+  const ofFeatures = FEATURES.flatMap(({ servedGroups: ofFeature }) => ofFeature?.(inventory) ?? []);
+  const groups = new Set([...[...ofResources, ...ofSelectors].filter(isACKGroup), ...ofFeatures]);
   return [...groups].toSorted(compareText);
 }
 
@@ -112,11 +109,11 @@ export function unservedGroupLines(source: ManifestSource, served: readonly stri
   return [`${warning} Restart local mode to add ${unserved.join(", ")}.`, ""];
 }
 
-/** Returns the path of the credentials of an example role: that of an identity if nothing else has a role. */
+/** Returns the path of the credentials of an example role. */
 function examplePath(source: Input, settings: Settings): string {
   const examples = FEATURES.flatMap(({ examplePath: ofFeature }) => ofFeature?.(source.inventory, settings) ?? []);
   const { path, pattern } = examples[0] ?? exampleSelector(source);
-  return path ?? identityPath(source, settings) ?? pattern;
+  return path ?? otherPath(source, settings) ?? pattern;
 }
 
 function exampleSelector({ inventory }: Input): ExamplePath {
@@ -125,16 +122,9 @@ function exampleSelector({ inventory }: Input): ExamplePath {
   return { path: name === undefined ? null : `selectors/${name}`, pattern: "selectors/NAME" };
 }
 
-/** Returns the path of an identity that an object uses and whose role the sidecar's own credentials assume, or null. */
-function identityPath({ manifests, inventory }: Input, settings: Settings): string | null {
+function otherPath({ manifests, inventory }: Input, settings: Settings): string | null {
   const decisions = decisionSettings(settings);
-  const query = { scope: null, settings: decisions, allowedAudiences: [] };
   const resolved = resolveAll(manifests.map(({ object }) => object), inventory, decisions);
-  for (const { resource: { namespace }, chain } of resolved) {
-    const [used] = chain ?? [];
-    const grant = used === undefined ? null : grantIdentity(inventory, { ...used, namespace }, query);
-    if (used === undefined || grant?.verdict !== "identity" || grant.source !== null) continue;
-    return `identities/${used.kind}/${used.name}?namespace=${namespace}`;
-  }
-  return null;
+  const [path = null] = FEATURES.flatMap(({ examplePathOf }) => examplePathOf?.(resolved, inventory, decisions) ?? []);
+  return path;
 }
