@@ -1,29 +1,28 @@
-import { systemClock } from "../shared/core/clock.ts";
-import type { Audit, AuditFinding } from "../shared/diagnosis/audit.ts";
-import { type Section, SECTIONS } from "../shared/core/check.ts";
-import { tightest } from "../shared/core/closures.ts";
-import { decisionSettings, type DecisionSettings } from "../shared/core/context.ts";
-import { countOf } from "../shared/formats/text.ts";
-import { settleSettings } from "../shared/controllers/controller-settings.ts";
-import type { SettingsFor } from "../shared/core/settings.ts";
-import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
-import { countBySeverity, foldedLines, isFailing, locate, type LocatedFinding } from "./output/located-finding.ts";
-import { skippedLines } from "./output/skipped-checks.ts";
-import { mergeRoots, rootTitle } from "./output/by-root.ts";
-import { coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
-import { junitReport } from "./output/junit.ts";
-import {
-  controllerLines, controllersJSON, type ReportedControllers, settlementLines,
-} from "./output/controllers.ts";
-import { identityName } from "./output/resolution-table.ts";
-import { sarifLog } from "./output/sarif.ts";
 import { type ReviewedState, reviewRoles, unreadChecks } from "./features.ts";
 import { auditWithProgress } from "./input/audited.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
 import { byCode, isUnreadable, readStates, type State, type StateObject } from "./input/state.ts";
-import { unreadSidecars } from "./input/unread.ts";
 import { countJudged, type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
+import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
+import { mergeRoots, rootTitle } from "./output/by-root.ts";
+import { controllerLines, controllersJSON, type ReportedControllers, settlementLines } from "./output/controllers.ts";
+import { coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
+import { junitReport } from "./output/junit.ts";
+import { countBySeverity, foldedLines, isFailing, locate, type LocatedFinding } from "./output/located-finding.ts";
+import { identityName } from "./output/resolution-table.ts";
+import { sarifLog } from "./output/sarif.ts";
+import { skippedLines } from "./output/skipped-checks.ts";
 import { formatTable, type Paint, painter } from "./output/terminal.ts";
+import { settleSettings } from "../shared/controllers/controller-settings.ts";
+import { type Section, SECTIONS } from "../shared/core/check.ts";
+import { systemClock } from "../shared/core/clock.ts";
+import { tightest } from "../shared/core/closures.ts";
+import { decisionSettings, type DecisionSettings } from "../shared/core/context.ts";
+import { WEBHOOK } from "../shared/core/installation.ts";
+import type { SkippedCheck } from "../shared/core/run.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
+import type { Audit, AuditFinding } from "../shared/diagnosis/audit.ts";
+import { countOf } from "../shared/formats/text.ts";
 
 /** A finding in the format of `lint -o json`, and the section of the report that contains the finding. */
 interface ReportedFinding extends LocatedFinding {
@@ -222,4 +221,10 @@ function countLines(summary: Audit["summary"], paint: Paint): string[] {
 
 function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Reports AUD-16 as skipped if the Pods or the profile of the installation could not be read. */
+function unreadSidecars({ sidecars }: State, { checkSeverities }: DecisionSettings): SkippedCheck[] {
+  if (sidecars?.isRead !== false || checkSeverities.get("AUD-16") === "off") return [];
+  return [{ code: "AUD-16", needs: `the right to list Pods, and ConfigMaps of the name ${WEBHOOK.profile}` }];
 }

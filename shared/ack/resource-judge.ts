@@ -1,15 +1,3 @@
-import { queryOf, type ResourceQuery, statusOf } from "../core/ack-resource.ts";
-import type { AdmissionRequest, SkipReason } from "../core/admission.ts";
-import { bindChecks, bindIn, type BoundChecks } from "../core/bind.ts";
-import { ofChange, within } from "../core/binding.ts";
-import { type Check, type CheckInput, contextOf, hasOldObject } from "../core/check.ts";
-import type { DecisionSettings } from "../core/context.ts";
-import { isSameContent, mutationExemptionOf } from "../core/exemptions.ts";
-import type { Judge } from "../core/judge.ts";
-import type { ReviewNeeds } from "../core/review-needs.ts";
-import { limitCheck } from "../core/size-limits.ts";
-import { IRS_10_OF_OBJECTS } from "../core/unknown-namespace.ts";
-import type { JsonObject } from "../formats/json.ts";
 import { pathInAdopted } from "./adopted-resource.ts";
 import { ADOPTED_RESOURCE_CHECKS, creationOf } from "./adopted-resources.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
@@ -17,16 +5,84 @@ import { ADOPTED_RESOURCE, FIELD_EXPORT, RESOURCE, RESOURCE_LIKE } from "./kinds
 import {
   ACK_02, ACK_10, ACK_10_OF_DEFAULTS, ACK_11, ACK_12, ACK_13, ACK_15, ACK_17, ACK_20,
 } from "./resource-annotations.ts";
-import { resourceChange, type ResourceChange } from "./resource-change.ts";
+import { crossingsOnce, type ResourceChange, resourceChange } from "./resource-change.ts";
 import { ACK_37, ACK_38, ACK_39 } from "./resource-crossings.ts";
 import { ACK_07, ACK_08, ACK_10B, ACK_30, ACK_31, ACK_32, ACK_40 } from "./resource-drift.ts";
-import { resourceFindings, resourceProblems } from "./resource-problems.ts";
 import { ACK_03, ACK_05, ACK_05B, ACK_06, ACK_09 } from "./resource-selection.ts";
 import { ACK_36 } from "./role-inputs.ts";
 import { IRS_04_OF_RESOURCES } from "./selector-account.ts";
 import { IRS_52_OF_OBJECTS } from "./selector-kinds.ts";
 import { usesOfResource } from "./selector-uses.ts";
 import { storedResource } from "./stored-objects.ts";
+import { type ACKResource, queryOf, type ResourceQuery, statusOf } from "../core/ack-resource.ts";
+import type { AdmissionRequest, SkipReason } from "../core/admission.ts";
+import { bindChecks, bindIn, type BoundChecks } from "../core/bind.ts";
+import { ofChange, within } from "../core/binding.ts";
+import {
+  type Check, type CheckInput, contextOf, type Finding, findingSentences, hasOldObject, type QuickCheck, type Section,
+} from "../core/check.ts";
+import type { DecisionSettings } from "../core/context.ts";
+import { resourceSubject } from "../core/event-subjects.ts";
+import { isSameContent, mutationExemptionOf } from "../core/exemptions.ts";
+import type { Judge } from "../core/judge.ts";
+import type { ProblemScope, ResolvedObject } from "../core/problem.ts";
+import type { ReviewNeeds } from "../core/review-needs.ts";
+import { runBoundChecks } from "../core/run.ts";
+import { limitCheck } from "../core/size-limits.ts";
+import { IRS_10_OF_OBJECTS } from "../core/unknown-namespace.ts";
+import type { JsonObject } from "../formats/json.ts";
+import { drain } from "../formats/paced.ts";
+
+/** The checks of a resource whose faults are reported as Events. */
+const CHECKS: readonly QuickCheck<ResourceChange>[] = [ACK_03, ACK_05, ACK_05B, ACK_07, ACK_08, ACK_10B];
+const CHECKS_OF_STORED = [...CHECKS, ACK_02];
+
+/** The reasons of the Events about the faults in each section of `audit`. */
+const REASONS: ReadonlyMap<Section | undefined, string> = new Map([
+  ["conflicts", "SelectorConflict"], ["refused", "RoleUnresolved"], ["drift", "RoleDrift"],
+  ["onDefault", "DefaultRole"],
+]);
+
+/**
+ * Yields the faults of an ACK resource that its controller does not report. Yields at most one problem for each reason.
+ * Omits checks that `--check ID=off` disables.
+ */
+const resourceProblems: NonNullable<Judge["problems"]> = function* (object, scope) {
+  if (!isStored(object)) return;
+  const subject = resourceSubject(object.resource);
+  const reported = new Set<string>();
+  for (const finding of findingsOf(CHECKS, object, scope)) {
+    const reason = REASONS.get(finding.section);
+    if (reason === undefined || reported.has(reason)) continue;
+    reported.add(reason);
+    yield { subject, reason, note: findingSentences(finding) };
+  }
+};
+
+const resourceFindings: NonNullable<Judge["findings"]> = (object, scope) => (
+  isStored(object) ? findingsOf(CHECKS_OF_STORED, object, scope) : []
+);
+
+interface ResolvedResource extends ResolvedObject {
+  readonly resource: ACKResource;
+}
+
+/** The store of ACK resources contains no other objects. */
+function isStored(object: ResolvedObject): object is ResolvedResource {
+  return "created" in object.resource;
+}
+function findingsOf(
+  checks: readonly QuickCheck<ResourceChange>[], { resource, resolution }: ResolvedResource,
+  { inventory, settings }: ProblemScope,
+): readonly Finding[] {
+  const object = {};
+  const input = { object, old: null, operation: "AUDIT", origin: "cluster", requester: null, inventory } as const;
+  const change = {
+    ...contextOf(input, settings, inventory), object, resource, resolution, crossings: crossingsOnce(object),
+    stored: null, access: null,
+  };
+  return drain(runBoundChecks([bindChecks(checks, change, null)], input, settings)).findings;
+}
 
 /** The checks that run when an ACK resource changes. */
 const RESOURCE_CHECKS: readonly Check<ResourceChange>[] = [

@@ -1,9 +1,3 @@
-import { bindChecks, type BoundChecks } from "../core/bind.ts";
-import { waiverChecks } from "../core/binding.ts";
-import { type Check, type CheckInput, contextOf, hasOldObject, operationOf, type QuickCheck } from "../core/check.ts";
-import type { DecisionSettings } from "../core/context.ts";
-import { mutationExemptionOf } from "../core/exemptions.ts";
-import type { Judge } from "../core/judge.ts";
 import { judgeSelector, SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
 import { SELECTOR, SELECTOR_LIKE } from "./kinds.ts";
 import { pendingSelectors } from "./pending-selectors.ts";
@@ -11,15 +5,77 @@ import { selectorTarget } from "./role-targets.ts";
 import { IRS_04, IRS_04_OF_REGION, IRS_05, IRS_07, IRS_24, IRS_25, IRS_27, IRS_40 } from "./selector-account.ts";
 import { IRS_48 } from "./selector-breadth.ts";
 import { selectorChange, type SelectorChange } from "./selector-change.ts";
-import { IRS_17, IRS_18 } from "./selector-conflicts.ts";
+import { IRS_17, IRS_18, overlappingSelectors } from "./selector-conflicts.ts";
 import { IRS_00_OF_CRD, IRS_16, IRS_51 } from "./selector-crd.ts";
 import { IRS_13, IRS_52 } from "./selector-kinds.ts";
 import { IRS_19, IRS_20, IRS_30, IRS_31 } from "./selector-moves.ts";
-import { SELECTOR_PROBLEMS } from "./selector-problems.ts";
 import { IRS_10, IRS_10_OF_SOME, IRS_22 } from "./selector-reach.ts";
 import { IRS_53 } from "./selector-template.ts";
 import { completionPatch, type JudgedSelector } from "./selector.ts";
+import { SELECTORS } from "./selectors.ts";
 import { storedSelector } from "./stored-objects.ts";
+import { EXTERNAL_ID_ANNOTATION } from "../core/annotation-keys.ts";
+import { bindChecks, type BoundChecks } from "../core/bind.ts";
+import { waiverChecks } from "../core/binding.ts";
+import {
+  type Check, type CheckInput, contextOf, findingSentences, hasOldObject, operationOf, type QuickCheck,
+} from "../core/check.ts";
+import type { DecisionSettings } from "../core/context.ts";
+import { selectorSubject } from "../core/event-subjects.ts";
+import { mutationExemptionOf } from "../core/exemptions.ts";
+import type { Judge } from "../core/judge.ts";
+import { noteOf, type Problem, type StoreProblems } from "../core/problem.ts";
+import { formatFieldPath } from "../formats/json.ts";
+import { paced } from "../formats/paced.ts";
+import { listOf } from "../formats/text.ts";
+
+/** A note has room for a few faults. `audit` lists all faults. */
+const MAX_FAULTS = 3;
+const BETWEEN_PAUSES = 5;
+const NONE: ReadonlySet<string> = new Set();
+
+const OVERLAP_FIX = "restrict the selectors so that only one of them selects each resource, or name the replaced "
+  + "selector in the annotation ack-role-resolver.io/replaces";
+
+/** The faulty IAMRoleSelectors, and those that can select the same resources. */
+const SELECTOR_PROBLEMS: StoreProblems = {
+  revision: (inventory) => inventory.of(SELECTORS).revision,
+  * scan({ inventory }, report) {
+    const selectors = inventory.of(SELECTORS);
+    yield* paced([...selectors.faulty.values()], BETWEEN_PAUSES, (selector) => {
+      report(faultProblem(selector, selectors.malformed.has(selector.name)));
+      return true;
+    });
+    // With --runtime extended, an annotation of a resource chooses one of several selectors.
+    if (inventory.runtime === "extended") return;
+    for (const selector of selectors.values()) {
+      // A namespace that does not exist has no resources. IRS-17 and NS-01 check the writes that change this.
+      const names = yield* overlappingSelectors(inventory, selector, NONE, "existing");
+      yield 0;
+      if (names.length === 0) continue;
+      const message = `the selector can select the same resources as ${listOf(names)}, and controllers do not `
+        + "reconcile a resource that two selectors select";
+      report({ subject: selectorSubject(selector), reason: "SelectorsOverlap", note: noteOf(message, OVERLAP_FIX) });
+    }
+  },
+};
+
+function faultProblem({ name, spec: { uid }, faults }: JudgedSelector, isMalformed: boolean): Problem {
+  const denying = faults.filter((one) => one.withholdsGrant);
+  const texts = denying.slice(0, MAX_FAULTS).map(({ code, path, message, fix }) => {
+    // The message of a fault can quote the value, and an external ID is a secret.
+    const isSecret = path.some((part) => typeof part === "object" && part.key === EXTERNAL_ID_ANNOTATION);
+    const text = findingSentences({ message: isSecret ? "the value is not valid" : message, fix });
+    return `${code} ${formatFieldPath(path)}: ${text}`;
+  });
+  const effect = isMalformed ? "Controllers ignore this selector." : "Sidecars grant no role of this selector.";
+  const others = denying.length - texts.length;
+  const more = others > 0 ? ` ${others} more: run \`ack-role-resolver audit --cluster\`.` : "";
+  return {
+    subject: selectorSubject({ name, uid }), reason: isMalformed ? "MalformedSelector" : "FaultySelector",
+    note: `${effect} ${texts.join(" ")}${more}`,
+  };
+}
 
 /** The checks that compare a change of an IAMRoleSelector with the stored selector, the inventory or the settings. */
 const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [

@@ -1,7 +1,12 @@
 import { storedBy } from "./allowed-namespaces.ts";
-import { capaVersionIn } from "./capa-deployment.ts";
+import { IDENTITIES } from "./identities.ts";
+import { IDENTITY_ACCOUNTS_STORE } from "./identity-accounts.ts";
+import { readReferrer } from "./referrer.ts";
+import { REFERRERS } from "./referrers.ts";
+import { IDENTITY_ROLES } from "./resolve-identity.ts";
+import { SECRETS } from "./secrets.ts";
 import {
-  IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, isIdentityKind, isLikeCAPAKind, pluralsByGroup,
+  CAPA_DEPLOYMENT, IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, isIdentityKind, isLikeCAPAKind, pluralsByGroup,
   REFERRER_KINDS, referrerKindOf, SERVICE_ACCOUNT_IDENTITY,
 } from "../core/capa-kinds.ts";
 import { clusterOwner, isPartKind, PART_KINDS } from "../core/cluster-parts.ts";
@@ -12,13 +17,27 @@ import {
   CLEANUP, CLOSED, core, CREATE_AND_UPDATE, EVERY_WRITE, LIST, OPEN, PAGE, READ, WRITE,
 } from "../core/kind-rows.ts";
 import type { Kind } from "../core/kind.ts";
+import { decodePod, podTemplateOf } from "../core/pod.ts";
 import { field, isJsonObject, type JsonObject } from "../formats/json.ts";
-import { IDENTITIES } from "./identities.ts";
-import { IDENTITY_ACCOUNTS_STORE } from "./identity-accounts.ts";
-import { readReferrer } from "./referrer.ts";
-import { REFERRERS } from "./referrers.ts";
-import { IDENTITY_ROLES } from "./resolve-identity.ts";
-import { SECRETS } from "./secrets.ts";
+import { objectReference } from "../formats/object-meta.ts";
+
+/** The image of CAPA, in its registry or in a copy, with the version as its tag. */
+const CAPA_IMAGE = /(?:^|\/)cluster-api-aws-controller:(v[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}[-.0-9A-Za-z]{0,40})(?:@|$)/;
+
+/** Returns the version of CAPA that its Deployments run, or null if the objects contain none or several versions. */
+export function capaVersionIn(objects: Iterable<JsonObject>): string | null {
+  const versions = new Set(Array.from(objects).flatMap(versionsOf));
+  const [version = null] = versions;
+  return versions.size === 1 ? version : null;
+}
+
+function versionsOf(object: JsonObject): string[] {
+  const { group, kind, namespace, name } = objectReference(object);
+  const isOfCAPA = kind === "Deployment" && group === "apps" && `${namespace}/${name}` === CAPA_DEPLOYMENT;
+  const template = isOfCAPA ? podTemplateOf(object) : null;
+  if (template === null) return [];
+  return decodePod(template.pod).containers.flatMap(({ image }) => CAPA_IMAGE.exec(image)?.[1] ?? []);
+}
 
 const OF_CAPA = [byCAPA, ofNamespaceCleanup] as const;
 /** Writes that only AC-05 reviews. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { capaVersionIn } from "../../../shared/capa/capa-deployment.ts";
+import { capaVersionIn } from "../../../shared/capa/kinds.ts";
 import { testRows } from "../rows.ts";
 
 const deployment = (image: string, namespace = "capa-system"): JsonObject => ({
