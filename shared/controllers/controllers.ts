@@ -1,0 +1,54 @@
+import type { DecisionSettings } from "../core/context.ts";
+import type { JsonObject } from "../formats/json.ts";
+import { listOf } from "../formats/text.ts";
+import { type ControllerDeployment, readControllers, roleSourceOf } from "./controller-deployment.ts";
+import type { Fault, QuickCheck } from "../core/check.ts";
+
+/** A Deployment, which may run an ACK controller. */
+interface StoredDeployment {
+  readonly object: JsonObject;
+  readonly settings: DecisionSettings;
+}
+
+const PATH = ["spec", "template", "spec", "containers"] as const;
+const OWN_ROLE = "so it uses its own role for every resource";
+
+export const AUD_15: QuickCheck<StoredDeployment> = {
+  id: "AUD-15",
+  severity: "warn",
+  reason: "A controller uses its own role for every resource if it reads neither IAMRoleSelectors nor the CARM maps, "
+    + "or may not list IAMRoleSelectors. It exits at its start if both are turned on. The check reads the Deployments "
+    + "in the namespace of --ack-system-namespace.",
+  fix: "in the controller's chart, set featureGates.IAMRoleSelector=true, enableCARM=false and installScope=cluster",
+  example: "# A chart of ACK with featureGates.IAMRoleSelector=true and installScope=namespace.",
+  on: ["AUDIT"],
+  *find({ object, settings: { ackSystemNamespace } }): Iterable<Fault> {
+    for (const controller of readControllers([object], ackSystemNamespace).controllers) {
+      const fault = faultOf(controller);
+      if (fault !== null) yield { path: PATH, ...fault };
+    }
+  },
+};
+
+function faultOf(controller: ControllerDeployment): Omit<Fault, "path"> | null {
+  const source = roleSourceOf(controller);
+  const namespaces = controller.watchNamespaces.value ?? [];
+  if (source === "exits") {
+    const message = "the feature gate IAMRoleSelector and CARM are both on, so the controller exits at its start";
+    return { message, fix: "turn CARM off: set enableCARM=false in the chart of the controller, or "
+      + "--enable-carm=false in the Deployment" };
+  }
+  if (source === "selectors" && namespaces.length > 0) {
+    const message = `the controller watches only ${listOf(namespaces)}, and with installScope=namespace, its chart `
+      + `grants no right to list IAMRoleSelectors, ${OWN_ROLE}`;
+    const fix = "grant its service account get, list and watch on iamroleselectors.services.k8s.aws and namespaces in "
+      + "a ClusterRole, or set installScope=cluster (aws-controllers-k8s/community#2755)";
+    return { message, fix };
+  }
+  if (source !== "own") return null;
+  if (controller.enableCARM.value === false) {
+    return { message: `the feature gate IAMRoleSelector and CARM are both off in the controller, ${OWN_ROLE}` };
+  }
+  const message = `the controller watches only ${listOf(namespaces)}, and then does not start CARM, ${OWN_ROLE}`;
+  return { message };
+}
