@@ -21,7 +21,7 @@ import type { DecisionSettings } from "./core/context.ts";
 import { withEffectOfWaivers } from "./core/ineffective-waivers.ts";
 import type { Inventory } from "./core/inventory.ts";
 import type { Extra, Judge, ReviewedID } from "./core/judge.ts";
-import type { Kind } from "./core/kind.ts";
+import type { Kind, NamedKind } from "./core/kind.ts";
 import { isCheckEnabled } from "./core/plan.ts";
 import { ALWAYS_DENYING, OTHER_CHECKS } from "./core/profiles.ts";
 import { NEEDS } from "./core/requirements.ts";
@@ -50,9 +50,6 @@ const EXTRAS: readonly Extra[] = [
 ];
 
 const BY_KIND: ReadonlyMap<Kind, Judge> = new Map(JUDGES.map((judge) => [judge.kind, judge]));
-const EXTRAS_OF: ReadonlyMap<Kind, readonly Extra[]> = new Map(JUDGES.map(({ kind }) => (
-  [kind, EXTRAS.filter(({ of = kind }) => of === kind)]
-)));
 
 /** Every check. Checks of several kinds of objects, such as IRS-00, stand in more than one list. */
 const ALL: readonly CheckEntry[] = [
@@ -108,28 +105,31 @@ export function judgeOfKind(kind: Kind): Judge | null {
   return BY_KIND.get(kind) ?? null;
 }
 
-/** Returns how an object is judged; null if no check applies to its kind. */
-export function judgeOf(object: JsonObject): Judge | null {
-  const kind = kindOf(objectReference(object));
+/** Returns how objects of the type and name are judged; null if no check applies to them. */
+export function judgeOf(type: NamedKind): Judge | null {
+  const kind = kindOf(type);
   return kind === null ? null : judgeOfKind(kind);
+}
+
+/** Returns the checks that features add to the objects of the judge. */
+function extrasOf({ kind }: Judge): readonly Extra[] {
+  return EXTRAS.filter(({ of = kind }) => of === kind);
 }
 
 /** Returns whether any check of manifests applies to an object. */
 export function isChecked(object: JsonObject, inventory: Pick<Inventory, "namespaces">): boolean {
-  const judge = judgeOf(object);
+  const judge = judgeOf(objectReference(object));
   if (judge === null) return false;
   return judge.isCheckedInFiles?.(object, inventory) !== false
-    || EXTRAS_OF.get(judge.kind)?.some((extra) => extra.isCheckedInFiles?.(object, inventory) === true) === true;
+    || extrasOf(judge).some((extra) => extra.isCheckedInFiles?.(object, inventory) === true);
 }
 
 /** Returns every check of the object's kind, with the data that the check examines. */
 function checksOf(input: CheckInput, settings: DecisionSettings): readonly BoundChecks[] {
-  const judge = judgeOf(input.object);
+  const judge = judgeOf(objectReference(input.object));
   if (judge === null) return [];
   const own = judge.bind(input, settings);
-  const extras = isLimited(own) ? [] : (
-    (EXTRAS_OF.get(judge.kind) ?? []).flatMap(({ bind }) => bind(input, settings, judge))
-  );
+  const extras = isLimited(own) ? [] : extrasOf(judge).flatMap(({ bind }) => bind(input, settings, judge));
   return withEffectOfWaivers(input, [...own, ...extras], CATALOGUE);
 }
 

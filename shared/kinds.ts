@@ -35,13 +35,6 @@ export const SEPARATE_STORES: readonly StoreKey[] = KINDS.flatMap(({ store, watc
   store === undefined || watch?.parts === undefined || watch.names !== undefined ? [] : [store]
 ));
 
-/** Returns the kind of an object whose role the webhook records. Throws an Error for another object. */
-export function kindOfAnnotated({ group, kind, name }: AnnotatedObject): Kind {
-  const found = kindOf({ group, kind, name: name ?? "" });
-  if (found === null) throw new Error(`decisions read no ${kind}.${group}`);
-  return found;
-}
-
 /** Reads an object whose role is resolved, such as an ACK resource; null for another object. */
 export function roleObjectOf(object: JsonObject): AnnotatedObject | null {
   return kindOf(objectReference(object))?.roleObject?.(object) ?? null;

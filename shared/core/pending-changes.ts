@@ -26,7 +26,7 @@ export function possibleStates<T>(
   const versions = [...Map.groupBy(writes, ({ name }) => name).values()];
   const length = Math.max(0, ...versions.map((ofObject) => ofObject.length));
   return Array.from({ length }, (_, i) => (
-    stateOf(versions.flatMap((ofObject) => ofObject[i] ?? ofObject.at(-1) ?? []), stored)
+    stateOf(versions.flatMap((ofObject) => ofObject.slice(0, i + 1).slice(-1)), stored)
   ));
 }
 

@@ -4,7 +4,7 @@ import {
 } from "../core/capa-kinds.ts";
 import type { Inventory, RoleObject } from "../core/inventory.ts";
 import { DEFAULT_VERSION } from "../core/ack-resource.ts";
-import { isACKGroup, type KindArgument, parseKindArgument } from "../core/ack-groups.ts";
+import { type KindArgument, parseKindArgument } from "../core/ack-groups.ts";
 import { type Labels, parseLabels } from "../formats/label-selector.ts";
 import { namespaceNameFaults } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
@@ -28,25 +28,15 @@ export function hypotheticalResources(
   { kinds, namespace, labels: labelTexts }: HypotheticalResource, inventory: Inventory,
 ): RoleObject[] {
   const faults = namespaceNameFaults(namespace).map((fault) => `--namespace ${quote(namespace)}: ${fault}`);
-  const parsed = kinds.map((text) => parseResolvableKind(text, faults));
-  const labels = parseLabelFlags(labelTexts, faults);
-  if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
-  return parsed.flatMap((kind) => (kind === null ? [] : queryFor(kind, { inventory, namespace, labels })));
+  const labelFaults: string[] = [];
+  const context = { inventory, namespace, labels: parseLabelFlags(labelTexts, labelFaults) };
+  const queries = kinds.flatMap((text) => queryFor(text, context, faults) ?? []);
+  const all = [...faults, ...labelFaults];
+  if (all.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", all.join("\n"));
+  return queries;
 }
 
 type GroupedKind = KindArgument & { readonly group: string };
-
-function parseResolvableKind(text: string, faults: string[]): GroupedKind | null {
-  const kind = parseKindFlag(text, faults);
-  if (kind === null || isACKGroup(kind.group) || referrerKindOf(kind) !== null) return kind;
-  const expected = "expected a group that ends in .services.k8s.aws, as in Bucket.s3.services.k8s.aws";
-  const isCAPA = kind.group === INFRASTRUCTURE_GROUP || kind.group === CONTROL_PLANE_GROUP;
-  const kinds = REFERRER_KINDS.map((one) => `${one.kind}.${one.group}`).join(", ");
-  faults.push(isCAPA
-    ? `--kind ${quote(text)}: the kind has no identityRef; expected one of ${kinds}`
-    : `--kind ${quote(text)}: ${kind.group} is not a group of ACK resources; ${expected}`);
-  return null;
-}
 
 /**
  * Parses the value of a `--kind` flag. Accepts any API group. If the value is invalid, adds a fault to `faults` and
@@ -70,11 +60,25 @@ interface QueryContext {
   readonly labels: Labels;
 }
 
-function queryFor({ group, kind, version: requested }: GroupedKind, context: QueryContext): RoleObject[] {
-  const { inventory, namespace, labels } = context;
+/** Returns the query; null if the kind is invalid, or its objects have no role, which is added to the faults. */
+function queryFor(
+  text: string, { inventory, namespace, labels }: QueryContext, faults: string[],
+): RoleObject | null {
+  const parsed = parseKindFlag(text, faults);
+  if (parsed === null) return null;
+  const { group, kind } = parsed;
   const defaultVersion = referrerKindOf({ group, kind }) === null ? DEFAULT_VERSION : CAPA_VERSION;
-  const version = requested ?? inventory.kinds.versions(group, kind)?.storage ?? defaultVersion;
+  const version = parsed.version ?? inventory.kinds.versions(group, kind)?.storage ?? defaultVersion;
   const metadata = { namespace, labels: Object.fromEntries(labels) };
   const object = roleObjectOf({ apiVersion: `${group}/${version}`, kind, metadata });
-  return object === null ? [] : [object];
+  if (object === null) faults.push(`--kind ${quote(text)}: ${noRole(parsed)}`);
+  return object;
+}
+
+function noRole({ group }: GroupedKind): string {
+  const expected = "expected a group that ends in .services.k8s.aws, as in Bucket.s3.services.k8s.aws";
+  const kinds = REFERRER_KINDS.map((one) => `${one.kind}.${one.group}`).join(", ");
+  return group === INFRASTRUCTURE_GROUP || group === CONTROL_PLANE_GROUP
+    ? `the kind has no identityRef; expected one of ${kinds}`
+    : `${group} is not a group of ACK resources; ${expected}`;
 }

@@ -5,8 +5,8 @@ import type { ResolvedObject } from "../core/problem.ts";
 import { staleAnnotations } from "../core/resolution-annotations.ts";
 import { resolve } from "../core/resolve.ts";
 import { type Paced, paced } from "../formats/paced.ts";
-import { judgeOfKind } from "../judges.ts";
-import { ANNOTATED_STORES, kindOfAnnotated } from "../kinds.ts";
+import { judgeOf } from "../judges.ts";
+import { ANNOTATED_STORES } from "../kinds.ts";
 
 /** To resolve one resource takes about 10 µs, or some ms if thousands of selectors select the resource. */
 const RESOLVED_BETWEEN_PAUSES = 5;
@@ -42,7 +42,7 @@ export function resourceState(
   const { namespace, deleting, annotations } = resource;
   if (deleting || !inventory.namespaces.has(namespace)) return null;
   if (inventory.namespaces.isTerminating(namespace)) return null;
-  const needs = judgeOfKind(kindOfAnnotated(resource))?.record?.needs;
+  const needs = judgeOf({ ...resource, name: "" })?.record?.needs;
   if (needs !== undefined && !inventory.includes(needs)) return null;
   const resolution = resolve(inventory, resource, settings);
   return { resource, resolution, stale: staleAnnotations(annotations, resolution) };
