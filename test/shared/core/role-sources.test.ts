@@ -13,7 +13,8 @@ import {
 } from "../objects.ts";
 
 const NAMESPACE = namespaceObject("team-a");
-const SELECTOR = selectorObject("a", { arn: ROLE, namespaceSelector: { labelSelector: { matchLabels: { team: "a" } } } });
+const OF_TEAM = { labelSelector: { matchLabels: { team: "a" } } };
+const SELECTOR = selectorObject("a", { arn: ROLE, namespaceSelector: OF_TEAM });
 const CARM = { ...SETTINGS_BY_DEFAULT, mode: "carm" } as const;
 
 function cluster(reference: string): JsonObject {
