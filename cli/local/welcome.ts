@@ -59,7 +59,7 @@ export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, 
   const role = `${credentials}/${examplePath(source, settings)}`;
   // Some shells expand a question mark.
   const quoted = role.includes("?") ? `'${role}'` : role;
-  const mode = settings.mode === "carm" ? " --mode carm" : "";
+  const mode = settings.mode === "selectors" ? "" : ` --mode ${settings.mode}`;
   const token = `token: ${tokenFile}`;
   return [
     "Listening on loopback:",

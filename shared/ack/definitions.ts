@@ -43,7 +43,7 @@ export const IRS_34: ScanningCheck<KindDeletion> = {
     if (group !== SELECTOR_GROUP || kind !== SELECTOR_KIND) return [];
     const selectors = inventory.of(SELECTORS).size + inventory.of(SELECTORS).malformed.size;
     // In mode carm, selectors have no effect.
-    const selected = settings.mode === "carm"
+    const selected = settings.mode !== "selectors"
       ? []
       : yield* listMatches(inventory, inventory.of(RESOURCES).all(), (_, one) => one.selectors.length > 0);
     const deleted = `${countOf(selectors, SELECTOR_KIND)} would be deleted with the CustomResourceDefinition`;

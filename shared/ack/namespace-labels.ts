@@ -36,7 +36,7 @@ export const NS_01: ScanningCheck<NamespaceChange> = {
   on: ["UPDATE"],
   ofChange: true,
   *scan({ inventory, name, settings, stored, state }) {
-    const cause = settings.mode === "carm" || stored === null ? null : causeOf(inventory, stored, state);
+    const cause = settings.mode !== "selectors" || stored === null ? null : causeOf(inventory, stored, state);
     if (cause === null) return [];
     const controllerAccount = controllerAccountOf(settings);
     const affected = new AffectedResources();
@@ -145,7 +145,7 @@ export const NS_02: QuickCheck<NamespaceChange> = {
   requires: [NEEDS.accessReviews],
   ofChange: true,
   *find(change): Iterable<Fault> {
-    for (const [selector, { how, path }] of change.settings.mode === "carm" ? [] : gainedSelectors(change)) {
+    for (const [selector, { how, path }] of change.settings.mode !== "selectors" ? [] : gainedSelectors(change)) {
       const answer = change.access?.get(selector) ?? "unknown";
       if (answer === "denied") {
         // A new namespace contains no Role yet, so only a ClusterRole can permit the request.

@@ -114,7 +114,7 @@ export class SelectorEffects {
     this.#input = input;
     this.controllerAccount = controllerAccountOf(input.settings);
     // In mode carm, selectors have no effect.
-    const step = input.settings.mode === "carm" ? { ...input.step, before: null, after: null } : input.step;
+    const step = input.settings.mode !== "selectors" ? { ...input.step, before: null, after: null } : input.step;
     this.#scan = transitionsOfSelector(input.inventory, step, (transition) => {
       this.#add(transition);
       return true;

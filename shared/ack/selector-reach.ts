@@ -70,7 +70,7 @@ export const IRS_22: ScanningCheck<SelectorChange> = {
   inAudit: { requires: [ACK_NEEDS.resources] },
   *scan({ inventory, after, operation, settings }) {
     // In mode carm, selectors have no effect. IRS-26 reports this.
-    if (after === null || settings.mode === "carm") return [];
+    if (after === null || settings.mode !== "selectors") return [];
     // A new selector is often written before the resources, but a stored one has its resources.
     const isStored = operation === "AUDIT";
     if (!isStored && (yield* selectsNamespaces(inventory, after))) return [];

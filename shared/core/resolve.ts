@@ -56,7 +56,7 @@ type Annotations = ReadonlyMap<string, string>;
 export function readAnnotations(
   namespace: string, annotations: Annotations, { mode }: Pick<DecisionSettings, "mode">,
 ): Annotations {
-  return mode === "carm" && IGNORED_NAMESPACES.has(namespace) ? NONE : annotations;
+  return mode !== "selectors" && IGNORED_NAMESPACES.has(namespace) ? NONE : annotations;
 }
 
 const NONE: Annotations = new Map();
