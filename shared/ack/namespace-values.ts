@@ -69,7 +69,9 @@ function isOfEveryNamespace({ namespaces, namespaceLabels }: EffectiveSelector):
 /** The part of NS-07 that compares the region with the roles of the selectors that select the namespace. */
 export const NS_07_OF_ROLES: QuickCheck<NamespaceChange> = {
   ...NS_07,
-  when: ({ settings, state }) => settings.mode === "selectors" && isRegion(annotationOf(state, DEFAULT_REGION_ANNOTATION)),
+  when: ({ settings: { mode }, state }) => (
+    mode === "selectors" && isRegion(annotationOf(state, DEFAULT_REGION_ANNOTATION))
+  ),
   *find({ inventory, name, state }): Iterable<Fault> {
     const region = annotationOf(state, DEFAULT_REGION_ANNOTATION);
     const partition = partitionOfRegion(region);
