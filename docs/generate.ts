@@ -147,7 +147,9 @@ function firstSentence(text: string): string {
 }
 
 /** The checks of the sizes of objects. */
-const LIMIT_CHECKS = KINDS.flatMap(({ limit }) => (limit?.deletion === undefined ? limit?.code ?? [] : [])).toSorted();
+const LIMIT_CHECKS = [...new Set(
+  KINDS.flatMap(({ limit }) => (limit?.deletion === undefined ? limit?.code ?? [] : [])),
+)].toSorted();
 
 /** The limits of what no client sends: of output, of local mode, and of the servers' own calls and queues. */
 const INTERNAL

@@ -1,4 +1,4 @@
-import { CM_15 } from "../../shared/carm/carm-map-keys.ts";
+import { CM_15 } from "../../shared/carm/map-key-checks.ts";
 import { CARM_MAP } from "../../shared/carm/kinds.ts";
 import { not } from "../../shared/formats/cel.ts";
 import { OF_MAPS, type ProtectedKind } from "../policies/trust.ts";

@@ -4,7 +4,7 @@ import { IGNORED_NAMESPACES, TEAM_ANNOTATION } from "../core/annotation-keys.ts"
 import type { JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { compareText, listOf, quote } from "../formats/text.ts";
-import type { CARMKey, MigrationInput } from "./carm-keys.ts";
+import type { CARMKey, MigrationInput } from "./migration-keys.ts";
 import type { FullProof } from "./migration-proof.ts";
 
 /** A use of CARM that the selectors cannot express, or that the proof does not cover. */

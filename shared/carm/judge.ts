@@ -8,8 +8,8 @@ import { limitCheck } from "../core/size-limits.ts";
 import { field, type JsonObject, stringMap } from "../formats/json.ts";
 import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 import { NS_04_OF_OTHERS } from "./accounts-of-status.ts";
-import { CM_01, CM_04, CM_12, CM_16, configMapChange, type ConfigMapChange, dataPath } from "./carm-map-entries.ts";
-import { CM_07, CM_08, CM_09, CM_15 } from "./carm-map-keys.ts";
+import { CM_01, CM_04, CM_12, CM_16, configMapChange, type ConfigMapChange, dataPath } from "./map-entry-checks.ts";
+import { CM_07, CM_08, CM_09, CM_15 } from "./map-key-checks.ts";
 import { CARM_MAP } from "./kinds.ts";
 import { CARM_MAPS } from "./map-store.ts";
 import {

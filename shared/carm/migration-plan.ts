@@ -10,7 +10,7 @@ import { compareText, listOf, quote } from "../formats/text.ts";
 import type { Inventory } from "../core/inventory.ts";
 import type { MapLookup } from "./carm-maps.ts";
 import { serviceOf } from "../core/ack-groups.ts";
-import { type CARMKey, keysInUse, migrationGroups, type MigrationInput } from "./carm-keys.ts";
+import { type CARMKey, keysInUse, migrationGroups, type MigrationInput } from "./migration-keys.ts";
 import { type Inexpressible, inexpressibleOf } from "./inexpressible.ts";
 import { CORRECT_ARN } from "./migration-difference.ts";
 

@@ -8,7 +8,7 @@ import { apiVersionOf } from "../formats/object-meta.ts";
 import { compareText } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import type { TypeEntry } from "../core/resource-types.ts";
-import { type MigrationInput, sampleResource, UNKNOWN_GROUP } from "./carm-keys.ts";
+import { type MigrationInput, sampleResource, UNKNOWN_GROUP } from "./migration-keys.ts";
 import { describeDifference, type Difference, type Side } from "./migration-difference.ts";
 
 /**

@@ -7,7 +7,7 @@ import type { JsonObject } from "../formats/json.ts";
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../core/ack-groups.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { compareText } from "../formats/text.ts";
-import type { CARMKey } from "./carm-keys.ts";
+import type { CARMKey } from "./migration-keys.ts";
 
 /** The map key that a generated selector is named after. */
 interface NameSource {

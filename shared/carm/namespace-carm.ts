@@ -13,7 +13,7 @@ import { ACCOUNT_ID, parseRoleARN } from "../formats/arn.ts";
 import { annotationPath } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
-import { CM_09 } from "./carm-map-keys.ts";
+import { CM_09 } from "./map-key-checks.ts";
 import { annotationOf, type NamespaceChange } from "../core/namespace-change.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { selectsNamespace } from "../core/effective-selector.ts";

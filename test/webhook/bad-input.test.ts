@@ -1,3 +1,4 @@
+import { KINDS } from "../../shared/kinds.ts";
 import { test } from "tap";
 import { fixture } from "./reviews.ts";
 import { webhookUnderTest } from "./webhook-under-test.ts";
@@ -180,9 +181,9 @@ test("denies an object that is nested too deeply, and still serves the next revi
 test("returns status 404 and the valid paths for an unknown path, and 405 for a method other than POST", async (t) => {
   const { app } = webhookUnderTest();
   const path = await app.inject({ method: "POST", url: "/validate/nothing?timeout=1s", payload: {} });
-  const paths = "/mutate/iamroleselectors, /mutate/resources, /mutate/clusters, /mutate/pods, "
-    + "/validate/iamroleselectors, /validate/resources, /validate/namespaces, /validate/configmaps, "
-    + "/validate/fieldexports, /validate/adoptedresources, /validate/identities, /validate/clusters, /validate/pods";
+  const mutating = "/mutate/iamroleselectors, /mutate/resources, /mutate/clusters, /mutate/pods";
+  const validating = [...new Set(KINDS.flatMap(({ path: one }) => one ?? []))].map((one) => `/validate/${one}`);
+  const paths = [mutating, ...validating].join(", ");
   const notFound = `ERR_REQUEST_NOT_FOUND: The path does not exist. The valid paths are ${paths}.`;
   t.same(path.json(), status(404, "NotFound", notFound));
   t.equal(path.statusCode, 404);

@@ -9,7 +9,7 @@ import type { DecisionSettings } from "../../../shared/core/context.ts";
 import { grantInNamespace, grantRole } from "../../../shared/core/grant-decision.ts";
 import type { Grant, RoleQuery } from "../../../shared/core/grant.ts";
 import type { Inventory } from "../../../shared/core/inventory.ts";
-import { sampleResource } from "../../../shared/carm/carm-keys.ts";
+import { sampleResource } from "../../../shared/carm/migration-keys.ts";
 import { GROUPS } from "../arbitraries.ts";
 import { inventoryWith, namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";

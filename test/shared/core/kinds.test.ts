@@ -55,7 +55,7 @@ test("finds the kind of an object by its type and name, and reviews it only on i
   const paths = new Set(KINDS.flatMap(({ path }) => path ?? []));
   for (const { id, path } of KINDS) {
     const example = EXAMPLES.get(id) ?? { group: "", kind: "", name: "" };
-    t.equal(kindOf(example)?.id, id);
+    t.equal(kindOf(example)?.id, id, `EXAMPLES has an example of ${id}`);
     if (id === "selector-like") continue;
     for (const one of paths) t.equal(reviewedKind(one, example)?.id, one === path ? id : undefined, `${id} at ${one}`);
   }

@@ -8,7 +8,7 @@ import { accountOfARN } from "../formats/arn.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import { RESOURCES_BETWEEN_PAUSES } from "../ack/change-set.ts";
 import { listNamespaces, listResources, SCAN_LIMIT } from "../core/fault-texts.ts";
-import { type ConfigMapChange, dataPath, isReadByControllers, parseKey } from "./carm-map-entries.ts";
+import { type ConfigMapChange, dataPath, isReadByControllers, parseKey } from "./map-entry-checks.ts";
 import { printable, quote } from "../formats/text.ts";
 import { controllerCheck } from "../core/any-kind.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
