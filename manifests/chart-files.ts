@@ -9,12 +9,10 @@ import { ACK_GROUPS } from "../shared/core/ack-groups.ts";
 import { FAIL_WHEN_READY_ANNOTATION } from "../shared/core/annotation-keys.ts";
 import { PROFILE_NAMES, PROFILES } from "../shared/core/profiles.ts";
 import { field, omitField, stringAt } from "../shared/formats/json.ts";
-import { serviceAccountIdentityCRD } from "./crds.ts";
 import { admissionPolicies } from "./policies.ts";
 import type { PolicyLists } from "./policies/policy.ts";
 import { renderDashboard } from "./observability/dashboard.ts";
-import { rightsParts } from "./rbac.ts";
-import { YAML_OPTIONS } from "./render.ts";
+import { PARTS, YAML_OPTIONS } from "./render.ts";
 import { valuesSchema } from "./values-schema.ts";
 import { mutatingWebhooks, validatingWebhooks } from "./webhooks.ts";
 
@@ -72,7 +70,7 @@ const OPTIONS = {
   // A text that YAML quotes, in which quotation marks would be escaped.
   serviceAccount: "{{ template `ack-role-resolver.serviceAccount` . }}",
   excludedNamespaces: [include("excludedNamespaces")], sidecarProfile: include("sidecarProfile"),
-  url: null, caBundle: null, inject: true, reviewsIdentityUses: true,
+  url: null, caBundle: null, enabled: new Set(["--inject", "AC-05"]),
 };
 
 const RULES = new URL("observability/rules.yaml", import.meta.url);
@@ -80,11 +78,8 @@ const RULES = new URL("observability/rules.yaml", import.meta.url);
 /** Returns the generated files of the chart, by path in the folder of the chart. */
 export function chartFiles(): Readonly<Record<string, string>> {
   return {
-    "templates/rbac.yaml": rbacTemplate(),
+    ...partTemplates(),
     "templates/policies.yaml": policiesTemplate(),
-    "templates/identity-crd.yaml": identityTemplate(),
-    "templates/identity-roles.yaml":
-      `${NOTICE}${when(".Values.identityRoles", documentsOf(rightsParts(OPTIONS).identityRoles))}`,
     "templates/_groups.tpl": groupsTemplate(),
     "templates/_profiles.tpl": profilesTemplate(),
     "templates/webhook-configurations.yaml": configurationsTemplate(),
@@ -95,16 +90,16 @@ export function chartFiles(): Readonly<Record<string, string>> {
   };
 }
 
-function rbacTemplate(): string {
-  const rights = rightsParts(OPTIONS);
-  return [
-    NOTICE, documentsOf(rights.inventory), when(".Values.reconciling", documentsOf(rights.reconciling)),
-    when("and .Values.reconciling .Values.autoControllerIdentity.enabled", documentsOf(rights.controllerIdentity)),
-    when('eq (include "ack-role-resolver.certificates" .) "self-signed"', documentsOf(rights.certificates)),
-    when('include "ack-role-resolver.accessReviews" .', documentsOf(rights.accessReviews)),
-    when(".Values.injection.enabled", documentsOf(rights.injection)),
-    when(".Values.identitySecretNamespace", documentsOf(rights.identitySecrets)),
-  ].join("");
+/** Returns the templates of the parts. */
+function partTemplates(): Readonly<Record<string, string>> {
+  const byTemplate = Map.groupBy(PARTS, ({ template = "rbac" }) => `templates/${template}.yaml`);
+  return Object.fromEntries([...byTemplate].map(([name, parts]) => {
+    const documents = parts.map(({ value, objects }) => {
+      const all = documentsOf(objects(OPTIONS));
+      return value === undefined ? all : when(value, all);
+    });
+    return [name, `${NOTICE}${documents.join("")}`];
+  }));
 }
 
 /** Returns the template of the policies, which depend on the runtime. */
@@ -128,13 +123,6 @@ const LISTS: PolicyLists = {
   capaServiceAccounts: "{{ $lists.capaServiceAccounts }}",
   allowedHosts: "{{ $lists.allowedHosts }}",
 };
-
-function identityTemplate(): string {
-  const crd = serviceAccountIdentityCRD();
-  // helm uninstall would otherwise delete the identities of all namespaces.
-  const kept = { ...crd.metadata, annotations: { "helm.sh/resource-policy": "keep" } };
-  return `${NOTICE}${when(".Values.serviceAccountIdentityCRD", documentsOf([{ ...crd, metadata: kept }]))}`;
-}
 
 /** Returns the list of the groups of ACK resources, as the items of a flow sequence. */
 function groupsTemplate(): string {

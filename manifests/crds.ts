@@ -4,13 +4,7 @@ import type {
 import { IRS_35 } from "../shared/ack/selector-matches.ts";
 import { IRS_00 } from "../shared/ack/selector-shape.ts";
 import { IRS_12 } from "../shared/ack/selector-types.ts";
-import {
-  CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, SERVICE_ACCOUNT_IDENTITY, STS_AUDIENCE,
-} from "../shared/core/capa-kinds.ts";
 import type { Runtime } from "../shared/core/context.ts";
-import { ARN_LENGTH } from "../shared/formats/arn.ts";
-import { DURATION_LIMITS } from "../shared/core/session.ts";
-import { EXPIRATION_LIMITS, MAX_AUDIENCES } from "../shared/capa/role-session.ts";
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../shared/core/ack-groups.ts";
 import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../shared/core/selector-schema.ts";
 import { labelsOf } from "../shared/core/installation.ts";
@@ -146,7 +140,7 @@ export function iamRoleSelectorCRD(runtime: Runtime): CRD {
 }
 
 /** A CustomResourceDefinition with the schema as it is written: client-node has other names for some keywords. */
-type CRD<Schema = CRDSchema> = Required<Pick<V1CustomResourceDefinition, "apiVersion" | "kind">> & {
+export type CRD<Schema = CRDSchema> = Required<Pick<V1CustomResourceDefinition, "apiVersion" | "kind">> & {
   readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
   readonly spec: Omit<V1CustomResourceDefinitionSpec, "versions"> & {
     readonly versions: readonly (Omit<V1CustomResourceDefinitionVersion, "schema"> & {
@@ -156,7 +150,7 @@ type CRD<Schema = CRDSchema> = Required<Pick<V1CustomResourceDefinition, "apiVer
 };
 
 /** Returns a definition with one version. `role` is the path of the role that kubectl prints. */
-function definition<Schema>(
+export function definition<Schema>(
   group: string, { kind, plural, category }: { kind: string; plural: string; category: string },
   scope: "Cluster" | "Namespaced",
   { name, schema, role, ...more }: { name: string; schema: Schema; role: string; subresources?: { status: object } },
@@ -178,51 +172,4 @@ function definition<Schema>(
       }],
     },
   };
-}
-
-/** The schema of the field `spec`. The fields are those of CAPA's proposal "Single Controller Multitenancy". */
-const IDENTITY_SPEC = {
-  type: "object",
-  description: "A role that clusters in the namespace of the identity can use. The role is assumed with a token of the "
-    + "ServiceAccount that has the same name and namespace (AssumeRoleWithWebIdentity).",
-  required: ["roleARN"],
-  properties: {
-    roleARN: {
-      type: "string", minLength: ARN_LENGTH.min, maxLength: ARN_LENGTH.max,
-      description: "The ARN of the IAM role: arn:PARTITION:iam::ACCOUNT:role/PATH/NAME.",
-    },
-    sessionName: { type: "string", maxLength: 64, description: "The name of the role session." },
-    durationSeconds: {
-      type: "integer", format: "int32", minimum: DURATION_LIMITS.min, maximum: DURATION_LIMITS.max,
-      description: "The duration of the role session.",
-    },
-    inlinePolicy: { type: "string", maxLength: 2048, description: "A session policy as JSON text." },
-    policyARNs: {
-      type: "array", maxItems: 10, items: { type: "string", maxLength: 2048 },
-      description: "The ARNs of managed session policies.",
-    },
-    audiences: {
-      type: "array", minItems: 1, maxItems: MAX_AUDIENCES, items: { type: "string", minLength: 1, maxLength: 255 },
-      default: [STS_AUDIENCE], description: "The audiences of the token.",
-    },
-    expirationSeconds: {
-      type: "integer", format: "int64", minimum: EXPIRATION_LIMITS.min, default: 86_400,
-      description: "The lifetime of the token.",
-    },
-  },
-} as const;
-
-/** Returns the CustomResourceDefinition of AWSServiceAccountIdentity, a kind that shipped CAPA does not have. */
-export function serviceAccountIdentityCRD(): CRD<object> {
-  const schema = {
-    type: "object",
-    description: "The credentials of an IAM role that trusts a ServiceAccount of the same name and namespace.",
-    required: ["spec"],
-    properties: {
-      apiVersion: { type: "string" }, kind: { type: "string" }, metadata: { type: "object" }, spec: IDENTITY_SPEC,
-    },
-  };
-  const kind = SERVICE_ACCOUNT_IDENTITY;
-  const names = { kind, plural: identityPlural(kind), category: "cluster-api" };
-  return definition(INFRASTRUCTURE_GROUP, names, "Namespaced", { name: CAPA_VERSION, schema, role: ".spec.roleARN" });
 }

@@ -1,15 +1,16 @@
+import { clusterPolicy, IDENTITIES } from "./capa/policies.ts";
+import { CARM_MAPS } from "./carm/maps.ts";
 import type { Runtime } from "../shared/core/context.ts";
 import { SETTINGS } from "../shared/core/settings.ts";
-import { clusterPolicy, resourcePolicy } from "./policies/resources.ts";
+import { resourcePolicy } from "./policies/resources.ts";
 import {
   adoptedResourcePolicy, type FieldExportOptions, fieldExportPolicy, namespacePolicy,
 } from "./policies/namespaces.ts";
 import { type Policy, type PolicyLists, policyObjects, type PolicySettings } from "./policies/policy.ts";
 import { selectorPolicy } from "./policies/selectors.ts";
-import { PROTECTED_MAPS } from "./carm/protected-maps.ts";
 import {
-  controllerPolicy, PROTECTED_SELECTORS, type ProtectedKind, serviceAccountPolicy, waiverPolicy,
-} from "./policies/trust.ts";
+  controllerPolicy, type GuardedKind, type ReadOnlyKind, serviceAccountPolicy, waiverPolicy,
+} from "./policies/requesters.ts";
 import type { WebhookOptions } from "./webhooks.ts";
 
 /** The policy settings that the flags have by default. */
@@ -25,19 +26,20 @@ export interface PolicyOptions extends Pick<WebhookOptions, "ackGroups" | "servi
   readonly hasWebhooks: boolean;
 }
 
-const PROTECTED: readonly ProtectedKind[] = [PROTECTED_SELECTORS, PROTECTED_MAPS];
+const GUARDED: readonly GuardedKind[] = [CARM_MAPS];
+const READ_ONLY: readonly ReadOnlyKind[] = [IDENTITIES];
 
 /** Returns the policies that contain checks. */
 export function checkPolicies(options: PolicyOptions, lists: PolicyLists): readonly Policy[] {
   return [
     selectorPolicy(lists, options.runtime),
-    controllerPolicy(lists, options, PROTECTED),
+    controllerPolicy(lists, options, GUARDED),
     fieldExportPolicy(lists, options),
     adoptedResourcePolicy(lists),
     resourcePolicy(lists, options),
     clusterPolicy(lists),
     namespacePolicy(lists, options),
-    waiverPolicy(lists, options),
+    waiverPolicy(lists, options, GUARDED),
   ];
 }
 
@@ -45,6 +47,6 @@ export function checkPolicies(options: PolicyOptions, lists: PolicyLists): reado
 export function admissionPolicies(options: PolicyOptions, lists: PolicyLists): readonly object[] {
   return [
     ...checkPolicies(options, lists).flatMap((policy) => policyObjects(policy, lists, options)),
-    ...serviceAccountPolicy(options),
+    ...serviceAccountPolicy(options, READ_ONLY),
   ];
 }

@@ -1,23 +1,8 @@
 import type { RbacV1Subject, V1ObjectMeta, V1PolicyRule } from "@kubernetes/client-node";
-import {
-  CONTROL_PLANE_GROUP, CONTROLLER_IDENTITY, identityPlural, INFRASTRUCTURE_GROUP, SERVICE_ACCOUNT_IDENTITY,
-} from "../shared/core/capa-kinds.ts";
-import { CLUSTER_GROUP } from "../shared/core/cluster-parts.ts";
-import {
-  CERTIFICATES, type Component, IDENTITY_ACCOUNTS, labelsOf, PRODUCT, WEBHOOK,
-} from "../shared/core/installation.ts";
-import type { RoleName } from "../shared/core/kind.ts";
+import { CERTIFICATES, type Component, labelsOf, PRODUCT, WEBHOOK } from "../shared/core/installation.ts";
 import { KINDS } from "../shared/kinds.ts";
-import { groupsOf, type WebhookOptions } from "./webhooks.ts";
-
-type AccountOptions = Pick<WebhookOptions, "namespace" | "serviceAccount">;
-
-export interface RightsOptions extends AccountOptions, Pick<WebhookOptions, "ackSystemNamespace" | "ackGroups"> {
-  /** The namespace of the Secrets of static identities. */
-  readonly identitySecretNamespace: string;
-  /** What the sidecars learn from the ConfigMap of the profile, or a template of it. */
-  readonly sidecarProfile: Readonly<Record<string, string>> | string;
-}
+import type { RightsOptions } from "./part.ts";
+import { groupsOf } from "./webhooks.ts";
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 export const RBAC_VERSION = `${RBAC_GROUP}/v1`;
@@ -26,7 +11,7 @@ export const RBAC_VERSION = `${RBAC_GROUP}/v1`;
 const WRITE_EVENTS: V1PolicyRule = { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] };
 
 /** Returns the rules of a role: the verbs that the rows of the kinds state. */
-export function rightsOf(roleName: RoleName, ackGroups: readonly string[] = []): V1PolicyRule[] {
+export function rightsOf(roleName: string, ackGroups: readonly string[] = []): V1PolicyRule[] {
   const rights = KINDS.flatMap(({ rights: verbs, served, watch }) => {
     const granted = verbs?.[roleName];
     if (granted === undefined) return [];
@@ -41,57 +26,27 @@ export function rightsOf(roleName: RoleName, ackGroups: readonly string[] = []):
   })));
 }
 
-type RightsPart =
-  | "inventory" | "reconciling" | "controllerIdentity" | "certificates" | "accessReviews" | "injection"
-  | "identitySecrets" | "identityRoles";
+const CONFIG_MAPS = { apiGroups: [""], resources: ["configmaps"] };
 
-/**
- * Returns the roles, their bindings, and the objects that no right allows the programs to create themselves. Only the
- * part `inventory` is always necessary.
- */
-export function rightsParts(options: RightsOptions): Readonly<Record<RightsPart, readonly object[]>> {
-  const controllers = {
-    apiGroup: RBAC_GROUP, kind: "Group", name: `system:serviceaccounts:${options.ackSystemNamespace}`,
-  };
-  return {
-    inventory: inventoryRights(options), reconciling: reconcilingRights(options),
-    certificates: certificateRights(options), identitySecrets: identitySecretRights(options),
-    identityRoles: identityRoles(),
-    // RBAC cannot limit `create` to a name. The policy for the webhook's service account does.
-    controllerIdentity: clusterRoleWithBinding("controller-identity", [
-      { apiGroups: [INFRASTRUCTURE_GROUP], resources: [identityPlural(CONTROLLER_IDENTITY)], verbs: ["create"] },
-    ], webhookAccount(options)),
-    // `--check ACK-09=deny` requires this right.
-    accessReviews: clusterRoleWithBinding("access-reviews", [
-      { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
-    ], webhookAccount(options)),
-    // Controllers can read selectors and namespaces also without this binding: their charts grant this.
-    injection: [
-      clusterBinding("sidecars", "reader", controllers), clusterBinding("events", "events", controllers),
-      // For the Events about sidecars that do not follow the profile. RBAC cannot limit the right to labels.
-      ...roleWithBinding("injected-pods", options.ackSystemNamespace, [
-        { apiGroups: [""], resources: ["pods"], verbs: ["list"] },
-      ], webhookAccount(options)),
-    ],
-  };
-}
-
-/** The reader role is also for the service accounts of controllers that have a sidecar. */
-function inventoryRights(options: RightsOptions): object[] {
-  const { namespace, ackSystemNamespace, ackGroups, sidecarProfile: profile } = options;
+/** Returns the rights to read. The reader role is also for the service accounts of controllers that have a sidecar. */
+export function readerRights(options: RightsOptions): object[] {
   const account = webhookAccount(options);
-  const configMaps = { apiGroups: [""], resources: ["configmaps"] };
   return [
     // A ClusterRole, so that the bindings of sidecars in other namespaces also grant the right to the profile.
     clusterRole("reader", [
-      ...rightsOf("reader"), { ...configMaps, resourceNames: [WEBHOOK.profile], verbs: ["list", "watch"] },
+      ...rightsOf("reader"), { ...CONFIG_MAPS, resourceNames: [WEBHOOK.profile], verbs: ["list", "watch"] },
     ]),
     clusterBinding("webhook", "reader", account),
     // RBAC has no wildcard for part of a group name, and new releases of controllers add kinds
     // (docs/decisions/0007-rights-to-read-resources.md).
-    ...clusterRoleWithBinding("resources", rightsOf("resources", ackGroups), account),
-    clusterRole("identities", rightsOf("identities")),
-    ...roleWithBinding("carm-maps", ackSystemNamespace, rightsOf("carm-maps"), account),
+    ...clusterRoleWithBinding("resources", rightsOf("resources", options.ackGroups), account),
+  ];
+}
+
+/** Returns the ConfigMaps of the webhook, its rights to them, and the roles of users. */
+export function commonRights(options: RightsOptions): object[] {
+  const { namespace, sidecarProfile: profile } = options;
+  return [
     clusterRole("events", [WRITE_EVENTS]),
     // Users bind these roles. An owner of selectors decides which role any resource in the cluster uses.
     clusterRole("selector-owner", rightsOf("selector-owner")), clusterRole("tenant", rightsOf("tenant")),
@@ -103,8 +58,8 @@ function inventoryRights(options: RightsOptions): object[] {
       annotations: { "helm.toolkit.fluxcd.io/driftDetection": "disabled" },
     }),
     ...roleWithBinding("pending-writes", namespace, [
-      { ...configMaps, resourceNames: [WEBHOOK.pendingWrites], verbs: ["list", "watch", "update"] },
-    ], account),
+      { ...CONFIG_MAPS, resourceNames: [WEBHOOK.pendingWrites], verbs: ["list", "watch", "update"] },
+    ], webhookAccount(options)),
   ];
 }
 
@@ -114,7 +69,7 @@ function inventoryRights(options: RightsOptions): object[] {
  * patch to annotations, nor exclude subresources from `*`. The policy for the webhook's service account denies all
  * other changes of these objects.
  */
-function reconcilingRights(options: RightsOptions): object[] {
+export function reconcilingRights(options: RightsOptions): object[] {
   const { namespace, ackGroups } = options;
   const account = webhookAccount(options);
   return [
@@ -133,7 +88,7 @@ const LEASES = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] };
  * client that may patch a MutatingWebhookConfiguration can change every object that is written to the cluster. RBAC
  * cannot limit `create` to a name, and without it a deleted Secret would be missing until the next apply.
  */
-function certificateRights({ namespace }: RightsOptions): object[] {
+export function certificateRights({ namespace }: RightsOptions): object[] {
   const account = { kind: "ServiceAccount", name: CERTIFICATES, namespace };
   const secrets = { apiGroups: [""], resources: ["secrets"] };
   const names = [CERTIFICATES, WEBHOOK.certificate];
@@ -160,46 +115,11 @@ function certificateRights({ namespace }: RightsOptions): object[] {
   ];
 }
 
-/** Users bind the Role of the sidecars. The webhook reads only the metadata of the Secrets, and their accounts. */
-function identitySecretRights(options: RightsOptions): object[] {
-  const { identitySecretNamespace } = options;
-  const ofWebhook = rightsOf("webhook-identity-secrets");
-  const accounts = inNamespace(IDENTITY_ACCOUNTS, identitySecretNamespace, "webhook");
-  return [
-    // RBAC cannot limit the right to create ConfigMaps to one name. An apply does not change the data.
-    configMap(accounts),
-    namespacedRole("identity-secrets", identitySecretNamespace, rightsOf("identity-secrets")),
-    ...roleWithBinding("webhook-identity-secrets", identitySecretNamespace, ofWebhook, webhookAccount(options)),
-  ];
-}
-
-/**
- * The kinds that a cluster also needs, and that refer to no identity. Source: kubernetes-sigs/cluster-api v1.10 and
- * cluster-api-provider-aws v2.10.
- */
-const OTHER_CLUSTER_KINDS: Readonly<Record<string, readonly string[]>> = {
-  [INFRASTRUCTURE_GROUP]: ["awsmachinetemplates", "awsmanagedclusters", "awsmanagedclustertemplates", "rosaclusters"],
-  [CONTROL_PLANE_GROUP]: ["kubeadmcontrolplanetemplates"],
-  [CLUSTER_GROUP]: ["machinehealthchecks"],
-  "bootstrap.cluster.x-k8s.io": ["eksconfigs", "eksconfigtemplates", "kubeadmconfigs", "kubeadmconfigtemplates"],
-};
-
-/**
- * The roles of the users of CAPA, which users bind. They have no label that aggregates them to the roles `admin` or
- * `edit` of Kubernetes: everyone who has one of these could then create clusters, or use each identity.
- */
-function identityRoles(): object[] {
-  const ofTenant = rightsOf("identity-tenant");
-  const verbs = ofTenant[0]?.verbs ?? [];
-  const others = Object.entries(OTHER_CLUSTER_KINDS).map(([group, plurals]) => (
-    { apiGroups: [group], resources: [...plurals], verbs }
-  ));
-  const own = { apiGroups: [INFRASTRUCTURE_GROUP], resources: [identityPlural(SERVICE_ACCOUNT_IDENTITY)] };
-  return [
-    clusterRole("identity-owner", rightsOf("identity-owner")), clusterRole("identity-user", rightsOf("identity-user")),
-    // The identities of a namespace belong to it, as its ServiceAccounts do.
-    clusterRole("identity-tenant", [...ofTenant, ...others, { ...own, verbs: [...verbs, "use"] }]),
-  ];
+/** Returns the rights to access reviews, which `--check ACK-09=deny` requires. */
+export function accessReviewRights(options: RightsOptions): object[] {
+  return clusterRoleWithBinding("access-reviews", [
+    { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
+  ], webhookAccount(options));
 }
 
 /** Returns the whole name of a role. */
@@ -207,37 +127,39 @@ export function nameOf(role: string): string {
   return `${PRODUCT}-${role}`;
 }
 
-function inNamespace(name: string, namespace: string, component: Component): V1ObjectMeta {
+export function inNamespace(name: string, namespace: string, component: Component): V1ObjectMeta {
   return { name, namespace, labels: labelsOf(component) };
 }
 
-function configMap(metadata: V1ObjectMeta, content: object = {}): object {
+export function configMap(metadata: V1ObjectMeta, content: object = {}): object {
   return { apiVersion: "v1", kind: "ConfigMap", metadata, ...content };
 }
 
-function webhookAccount({ namespace, serviceAccount = WEBHOOK.serviceAccount }: AccountOptions): RbacV1Subject {
+export function webhookAccount(
+  { namespace, serviceAccount = WEBHOOK.serviceAccount }: Pick<RightsOptions, "namespace" | "serviceAccount">,
+): RbacV1Subject {
   return { kind: "ServiceAccount", name: serviceAccount, namespace };
 }
 
-function clusterRole(name: string, rules: readonly V1PolicyRule[]): object {
+export function clusterRole(name: string, rules: readonly V1PolicyRule[]): object {
   return rbacObject("ClusterRole", { name: nameOf(name), labels: labelsOf("webhook") }, { rules });
 }
 
-function clusterBinding(name: string, roleName: string, subject: RbacV1Subject): object {
+export function clusterBinding(name: string, roleName: string, subject: RbacV1Subject): object {
   const roleRef = { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: nameOf(roleName) };
   const metadata = { name: nameOf(name), labels: labelsOf("webhook") };
   return rbacObject("ClusterRoleBinding", metadata, { roleRef, subjects: [subject] });
 }
 
-function clusterRoleWithBinding(name: string, rules: readonly V1PolicyRule[], subject: RbacV1Subject): object[] {
+export function clusterRoleWithBinding(name: string, rules: readonly V1PolicyRule[], subject: RbacV1Subject): object[] {
   return [clusterRole(name, rules), clusterBinding(name, name, subject)];
 }
 
-function namespacedRole(name: string, namespace: string, rules: readonly V1PolicyRule[]): object {
+export function namespacedRole(name: string, namespace: string, rules: readonly V1PolicyRule[]): object {
   return rbacObject("Role", inNamespace(nameOf(name), namespace, "webhook"), { rules });
 }
 
-function roleWithBinding(
+export function roleWithBinding(
   name: string, namespace: string, rules: readonly V1PolicyRule[], subject: RbacV1Subject,
 ): object[] {
   const roleRef = { apiGroup: RBAC_GROUP, kind: "Role", name: nameOf(name) };

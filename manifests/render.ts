@@ -1,44 +1,39 @@
 import { isCheckEnabled } from "../shared/core/plan.ts";
 import { Document, visit } from "yaml";
-import { AC_05 } from "../shared/capa/cluster-reference.ts";
 import { isACKGroup, knownGroups } from "../shared/core/ack-groups.ts";
-import type { Runtime } from "../shared/core/context.ts";
 import { labelsOf, WEBHOOK } from "../shared/core/installation.ts";
 import { SETTINGS } from "../shared/core/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { quote, withoutCommands } from "../shared/formats/text.ts";
 import { iamRoleSelectorCRD } from "./crds.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "./policies.ts";
-import { listsOf, type PolicySettings } from "./policies/policy.ts";
-import { rightsParts } from "./rbac.ts";
+import { listsOf } from "./policies/policy.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
+import { CATALOGUE } from "../shared/judges.ts";
+import { CAPA, CONTROLLER_IDENTITY_RIGHTS, IDENTITY_READER } from "./capa/rights.ts";
+import { CARM_MAP_RIGHTS } from "./carm/maps.ts";
+import { INJECTION } from "./injection/rights.ts";
+import type { ManifestOptions, Part } from "./part.ts";
+import { accessReviewRights, certificateRights, commonRights, readerRights, reconcilingRights } from "./rbac.ts";
 
 /** The parts of the installation that only the program knows. The Helm chart contains them too, and everything else. */
 export const MANIFEST_PARTS = ["crds", "rbac", "policies", "webhooks", "all"] as const;
 type ManifestPart = (typeof MANIFEST_PARTS)[number];
 
-/** Options that only the chart has, or that follow from others. */
-type ChartOption = "ackGroups" | "reviewsIdentityUses" | "serviceAccount" | "excludedNamespaces";
-
-export interface ManifestOptions extends Omit<WebhookOptions, ChartOption> {
-  /**
-   * The runtime of the selectors. For `ack`, the CRD accepts only selectors that shipped controllers support. For
-   * `extended`, the CRD accepts every documented selector.
-   */
-  readonly runtime: Runtime;
-  /** ACK groups that are unknown to this release but that the webhook also handles. */
-  readonly extraGroups: readonly string[];
-  /** Whether the manifests allow the webhook to create SubjectAccessReviews, which `--check ACK-09=deny` requires. */
-  readonly accessReviews: boolean;
-  /** Whether the manifests allow `certs manage` to maintain the certificate of the webhook. Default: false. */
-  readonly maintainsCertificates?: boolean;
-  /** The namespace of the Secrets of static identities; null if nothing reads these Secrets. Default: null. */
-  readonly identitySecretNamespace?: string | null;
-  /** The namespaces that may use the AWSClusterControllerIdentity that the webhook creates; [] if it creates none. */
-  readonly autoControllerIdentity?: readonly string[];
-  /** The settings that the policies share with the webhook. Default: the defaults of the flags. */
-  readonly policies?: PolicySettings;
-}
+/** The parts of the installation, besides the policies and webhooks, in the order in which a client applies them. */
+export const PARTS: readonly Part[] = [
+  { objects: readerRights }, IDENTITY_READER, CARM_MAP_RIGHTS, { objects: commonRights },
+  { value: ".Values.reconciling", objects: reconcilingRights }, CONTROLLER_IDENTITY_RIGHTS,
+  {
+    isPrinted: ({ maintainsCertificates = false }) => maintainsCertificates,
+    value: 'eq (include "ack-role-resolver.certificates" .) "self-signed"', objects: certificateRights,
+  },
+  {
+    isPrinted: ({ accessReviews }) => accessReviews, value: 'include "ack-role-resolver.accessReviews" .',
+    objects: accessReviewRights,
+  },
+  INJECTION, ...CAPA,
+];
 
 export function isManifestPart(text: string): text is ManifestPart {
   return (MANIFEST_PARTS as readonly string[]).includes(text);
@@ -53,7 +48,8 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
   const { runtime, policies: settings = DEFAULT_POLICY_SETTINGS } = options;
   const known = { ...options, ackGroups: knownGroups(options.extraGroups) };
-  const configured = { ...known, reviewsIdentityUses: isCheckEnabled(AC_05, settings) };
+  const checks = CATALOGUE.filter((check) => isCheckEnabled(check, settings)).map(({ id }) => id);
+  const configured = { ...known, enabled: new Set([...checks, ...(options.inject === true ? ["--inject"] : [])]) };
   const parts = {
     rbac: () => rbacObjects(known),
     crds: () => [iamRoleSelectorCRD(runtime)],
@@ -66,17 +62,8 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
 }
 
 function rbacObjects(options: ManifestOptions & Pick<WebhookOptions, "ackGroups">): object[] {
-  const { namespace, maintainsCertificates = false, accessReviews, inject = false } = options;
-  const { identitySecretNamespace = null, autoControllerIdentity = [] } = options;
-  const { profile = SETTINGS.profile.default } = options;
-  const rights = rightsParts({
-    ...options, identitySecretNamespace: identitySecretNamespace ?? "", sidecarProfile: { profile },
-  });
-  const optional = [
-    [autoControllerIdentity.length > 0, rights.controllerIdentity], [maintainsCertificates, rights.certificates],
-    [accessReviews, rights.accessReviews], [inject, rights.injection],
-    [identitySecretNamespace !== null, rights.identitySecrets],
-  ] as const;
+  const { namespace, identitySecretNamespace, profile = SETTINGS.profile.default } = options;
+  const known = { ...options, identitySecretNamespace: identitySecretNamespace ?? "", sidecarProfile: { profile } };
   const labels = labelsOf("webhook");
   return [
     {
@@ -84,8 +71,7 @@ function rbacObjects(options: ManifestOptions & Pick<WebhookOptions, "ackGroups"
       metadata: { name: namespace, labels: { ...labels, "pod-security.kubernetes.io/enforce": "restricted" } },
     },
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: WEBHOOK.serviceAccount, namespace, labels } },
-    ...rights.inventory, ...rights.reconciling,
-    ...optional.flatMap(([isPrinted, objects]) => (isPrinted ? objects : [])),
+    ...PARTS.flatMap(({ isPrinted, objects }) => (isPrinted?.(options) === false ? [] : objects(known))),
   ];
 }
 

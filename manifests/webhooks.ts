@@ -1,15 +1,13 @@
-import { RESOURCE } from "../shared/ack/kinds.ts";
 import type {
   V1LabelSelector, V1MutatingWebhook, V1MutatingWebhookConfiguration, V1RuleWithOperations,
   V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
-import { IGNORED_NAMESPACES, INJECT_LABEL } from "../shared/core/annotation-keys.ts";
+import { IGNORED_NAMESPACES } from "../shared/core/annotation-keys.ts";
 import { labelsOf, WEBHOOK } from "../shared/core/installation.ts";
-import { ALL_SERVICES, type Kind, type Review } from "../shared/core/kind.ts";
+import { ALL_SERVICES, type Kind, type Review, type Writes } from "../shared/core/kind.ts";
 import { KINDS } from "../shared/kinds.ts";
 import { type Profile, PROFILES } from "../shared/core/profiles.ts";
 import { NAME_LABEL } from "../shared/formats/names.ts";
-import { conditionsOf } from "./conditions.ts";
 
 /** Options that determine how the API server calls the webhook, and for which objects. */
 export interface WebhookOptions {
@@ -38,13 +36,8 @@ export interface WebhookOptions {
   readonly ackGroups: readonly string[];
   /** Decides the failure policies. Default: enforce. */
   readonly profile?: Profile;
-  /** Whether the API server sends Pods that request a sidecar to the webhook. Default: false. */
-  readonly inject?: boolean;
-  /**
-   * Whether the API server sends the writes to the webhook that only AC-05 needs: deletions of clusters, and machines.
-   * Default: false.
-   */
-  readonly reviewsIdentityUses?: boolean;
+  /** The enabled checks and flags, of which some need reviews of their own (`Review.onlyFor`). Default: none. */
+  readonly enabled?: ReadonlySet<string>;
 }
 
 const API_VERSION = "admissionregistration.k8s.io/v1";
@@ -58,16 +51,12 @@ export const TIMEOUT_SECONDS = 3;
 // Records, because lint rejects the spread of a class instance.
 type Rule = Required<Pick<V1RuleWithOperations, keyof V1RuleWithOperations>>;
 type Webhook = Pick<V1ValidatingWebhook, keyof V1ValidatingWebhook>;
-type Matched = Pick<Review, "operations" | "subresources"> & {
-  /** Whether a rule matches only the subresources. */
-  readonly excludesResource?: true;
-};
 
-export const CREATE_AND_UPDATE: Matched = { operations: ["CREATE", "UPDATE"] };
-export const EVERY_WRITE: Matched = { operations: ["CREATE", "UPDATE", "DELETE"] };
+export const CREATE_AND_UPDATE: Writes = { operations: ["CREATE", "UPDATE"] };
+export const EVERY_WRITE: Writes = { operations: ["CREATE", "UPDATE", "DELETE"] };
 
 /** Returns the rules that match the writes of the kind, and of its subresources. */
-export function rulesOf({ served }: Pick<Kind, "served">, writes: Matched, ackGroups: readonly string[] = []): Rule[] {
+export function rulesOf({ served }: Pick<Kind, "served">, writes: Writes, ackGroups: readonly string[] = []): Rule[] {
   const { subresources = [], excludesResource = false } = writes;
   if (served === undefined) return [];
   return served.groups.map(({ group, plurals }) => ({
@@ -102,14 +91,6 @@ export function namespacesOf(
   return { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values: [...new Set([...exempt, ...excluded])] }] };
 }
 
-/**
- * Returns whether namespaces of the kind can be excluded. A selector, a CARM map, an identity, or a FieldExport that is
- * not reviewed could change the roles in every namespace.
- */
-function isExcludable(kind: Kind, { ofRequests }: Review): boolean {
-  return kind === RESOURCE || ofRequests === true;
-}
-
 /** Returns the settings of a webhook that do not depend on its rules. */
 function webhook(
   path: string, { name, whenDown, records, conditions }: Review,
@@ -127,7 +108,7 @@ function webhook(
     timeoutSeconds: TIMEOUT_SECONDS,
     matchPolicy: "Equivalent",
     failurePolicy: PROFILES[whenDown === "Fail" ? "failurePolicy" : "otherFailurePolicy"][profile],
-    matchConditions: conditionsOf(...conditions),
+    matchConditions: [...conditions],
   };
 }
 
@@ -136,36 +117,33 @@ function webhooks(verb: "mutate" | "validate", options: WebhookOptions): Webhook
   const all = KINDS
     .flatMap((row) => (row.reviews ?? []).map((review) => ({ row, review, path: `/${verb}/${row.path}` })))
     .filter(({ review }) => (review.mutates === true) === (verb === "mutate"))
-    .filter(({ review }) => (
-      (options.inject === true || review.ofRequests !== true)
-      && (options.reviewsIdentityUses === true || review.name !== "use")
-    ));
+    .filter(({ review: { onlyFor } }) => onlyFor === undefined || options.enabled?.has(onlyFor) === true);
   const byName = Map.groupBy(all, ({ review, path }) => `${review.name} ${path}`);
   return [...byName.values()].flatMap((ofName) => ofName.slice(0, 1).flatMap(({ row, review, path }) => {
     const rules = ofName.flatMap((one) => rulesOf(one.row, one.review, options.ackGroups));
-    const excluded = isExcludable(row, review) ? options.excludedNamespaces ?? [] : [];
+    const excluded = row.isExcludable === true ? options.excludedNamespaces ?? [] : [];
     const isLimited = review.namespaces !== undefined || excluded.length > 0;
     const namespaceSelector = namespacesOf(review.namespaces ?? "all", options, excluded);
     const one = { ...webhook(path, review, options), rules, ...(isLimited && { namespaceSelector }) };
-    return review.ofRequests === true ? ofPods(one) : [one];
+    return review.optIn === undefined ? [one] : byLabel(one, review.optIn);
   }));
 }
 
 /**
- * Returns the webhooks for the Pods that request a sidecar: by their own label, or by the label of their Namespace. No
- * Pod matches both. The label of a Pod matches with any value except `false`, so that the webhook denies an invalid
- * value.
+ * Returns the webhooks for the objects that request a review: by their own label, or by the label of their Namespace.
+ * No object matches both. The label of an object matches with any value except `false`, so that the webhook denies an
+ * invalid value.
  */
-function ofPods(one: Webhook): Webhook[] {
-  const exists = { key: INJECT_LABEL, operator: "Exists" };
-  const notFalse = { key: INJECT_LABEL, operator: "NotIn", values: ["false"] };
-  const isUnlabeled = { key: INJECT_LABEL, operator: "DoesNotExist" };
+function byLabel(one: Webhook, key: string): Webhook[] {
+  const exists = { key, operator: "Exists" };
+  const notFalse = { key, operator: "NotIn", values: ["false"] };
+  const isUnlabeled = { key, operator: "DoesNotExist" };
   return [
     { ...one, objectSelector: { matchExpressions: [exists, notFalse] } },
     {
       ...one, name: `namespace.${one.name}`,
       namespaceSelector: {
-        matchLabels: { [INJECT_LABEL]: "true" }, matchExpressions: one.namespaceSelector?.matchExpressions ?? [],
+        matchLabels: { [key]: "true" }, matchExpressions: one.namespaceSelector?.matchExpressions ?? [],
       },
       objectSelector: { matchExpressions: [isUnlabeled] },
     },

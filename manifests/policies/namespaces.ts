@@ -15,10 +15,10 @@ import {
   ACCOUNT_MAP, DELETION_POLICY_ANNOTATION, SELECTOR_REQUIRED_ANNOTATION, TEAM_MAP,
 } from "../../shared/core/annotation-keys.ts";
 import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
-import { conditionsOf } from "../conditions.ts";
 import { CREATE_AND_UPDATE, namespacesOf, rulesOf, type WebhookOptions } from "../webhooks.ts";
 import { not, read, text, texts, type Variable } from "../../shared/formats/cel.ts";
 import { metadataLimitCheck } from "./resources.ts";
+import { CHANGES_MORE_THAN_BOOKKEEPING, CHANGES_NAMESPACE, NOT_BEING_DELETED } from "../../shared/core/conditions.ts";
 
 /** The start of a URL with one of the allowed hosts. */
 const ALLOWED = '"(?i)^[a-z][a-z0-9+.-]*://([^/?#]*@)?(" + variables.allowedHosts.join("|") + ")(:[0-9]*)?([/?#]|$)"';
@@ -67,7 +67,7 @@ export function namespacePolicy(
     name: "namespaces",
     namespaceSelector: namespacesOf("unprotected", options),
     rules: rulesOf(NAMESPACE, { ...CREATE_AND_UPDATE, subresources: ["status", "finalize"] }),
-    conditions: conditionsOf("changes-namespace"),
+    conditions: [CHANGES_NAMESPACE],
     variables: [
       ...METADATA,
       { name: "allowedHosts", expression: lists.allowedHosts },
@@ -112,7 +112,7 @@ export function fieldExportPolicy(lists: PolicyLists, options: FieldExportOption
   return {
     name: "fieldexports",
     rules: rulesOf(FIELD_EXPORT, CREATE_AND_UPDATE),
-    conditions: conditionsOf("not-being-deleted", "changes-more-than-bookkeeping"),
+    conditions: [NOT_BEING_DELETED, CHANGES_MORE_THAN_BOOKKEEPING],
     variables: [
       ...METADATA,
       { name: "named", expression: 'object.?spec.?to.?namespace.orValue("")' },
@@ -142,7 +142,7 @@ export function adoptedResourcePolicy(lists: PolicyLists): Policy {
   return {
     name: "adoptedresources",
     rules: rulesOf(ADOPTED_RESOURCE, CREATE_AND_UPDATE),
-    conditions: conditionsOf("not-being-deleted", "changes-more-than-bookkeeping"),
+    conditions: [NOT_BEING_DELETED, CHANGES_MORE_THAN_BOOKKEEPING],
     variables: [...METADATA, ...waiverVariables(lists)],
     checks: [
       {

@@ -1,10 +1,9 @@
 import type { SizeLimit } from "../../shared/core/kind.ts";
 import { RESOURCE } from "../../shared/ack/kinds.ts";
-import { CLUSTER } from "../../shared/capa/kinds.ts";
 import { ACK_02 } from "../../shared/ack/resource-annotations.ts";
 import { type Outcome, OUTCOMES } from "../../shared/core/resolution.ts";
 import {
-  exemption, isCAPA, isController, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, WAIVERS,
+  exemption, isController, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, WAIVERS,
   waiverVariables,
 } from "./policy.ts";
 import type { CheckEntry } from "../../shared/core/check.ts";
@@ -14,16 +13,12 @@ import { limitCheck } from "../../shared/core/size-limits.ts";
 import {
   ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION, REGION_ANNOTATION, RESOLUTION_KEYS, RESOLVER_PREFIX,
 } from "../../shared/core/annotation-keys.ts";
-import { IDENTITY_KINDS } from "../../shared/core/capa-kinds.ts";
 import { LIMITS } from "../../shared/core/limits.ts";
 import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
-import { DNS_SUBDOMAIN } from "../../shared/formats/names.ts";
-import {
-  MAX_CHAIN_LENGTH, MAX_CHAIN_LINKS, MAX_REASON_LENGTH,
-} from "../../shared/core/resolution-annotations.ts";
-import { conditionsOf } from "../conditions.ts";
+import { MAX_REASON_LENGTH } from "../../shared/core/resolution-annotations.ts";
 import { CREATE_AND_UPDATE, rulesOf, type WebhookOptions } from "../webhooks.ts";
-import { body, fieldVariables, not, read, text, texts, unlessStored } from "../../shared/formats/cel.ts";
+import { fieldVariables, not, read, text, texts, unlessStored } from "../../shared/formats/cel.ts";
+import { CHANGES_MORE_THAN_BOOKKEEPING } from "../../shared/core/conditions.ts";
 
 // The annotations of a resolution, after the webhook wrote them. A policy cannot tell other annotations of a user from
 // those of the webhook, so it denies only annotations that the webhook never writes together.
@@ -32,24 +27,24 @@ const ANNOTATIONS = read("annotations");
 const OLD = read("annotations", "old");
 
 /** Returns an expression: the value of an annotation. */
-function valueOf(name: string): string {
+export function valueOf(name: string): string {
   return `${ANNOTATIONS}[${text(RESOLVER_PREFIX + name)}]`;
 }
 
-function has(name: string): string {
+export function has(name: string): string {
   return `${text(RESOLVER_PREFIX + name)} in ${ANNOTATIONS}`;
 }
 
 /** Returns an expression: the annotations do not contain the name, or the condition is true. */
-function ifPresent(name: string, condition: string): string {
+export function ifPresent(name: string, condition: string): string {
   return `(!(${has(name)}) || ${condition})`;
 }
 
-function outcomes(...names: readonly Outcome[]): string {
+export function outcomes(...names: readonly Outcome[]): string {
   return `${valueOf("outcome")} in ${texts(names)}`;
 }
 
-const HAS_REASON = `${has("reason")} && size(${valueOf("reason")}) <= ${MAX_REASON_LENGTH}`;
+export const HAS_REASON = `${has("reason")} && size(${valueOf("reason")}) <= ${MAX_REASON_LENGTH}`;
 
 /** The conditions that the annotations of an ACK resource meet. */
 export const OF_RESOURCES: readonly string[] = [
@@ -60,21 +55,6 @@ export const OF_RESOURCES: readonly string[] = [
   ifPresent("selector-resource-version", has("selector")),
   `(${has("conflicting-selectors")}) == (${outcomes("conflict")})`,
   not(has("identity-chain")),
-];
-
-const LINK = `^(${IDENTITY_KINDS.join("|")})/(${body(DNS_SUBDOMAIN)})$`;
-const LINKS = `${valueOf("identity-chain")}.split(",")`;
-
-/** The conditions that the annotations of an object that refers to a CAPA identity meet. */
-export const OF_CLUSTERS: readonly string[] = [
-  `${has("outcome")} && ${outcomes("selected", "default", "refused")}`,
-  `${has("via")} && ${valueOf("via")} == "identity"`,
-  HAS_REASON,
-  ifPresent("role-arn", outcomes("selected")),
-  ...["selector", "selector-resource-version", "conflicting-selectors"].map((name) => not(has(name))),
-  `(${has("identity-chain")} || ${outcomes("default", "refused")})`,
-  ifPresent("identity-chain", `size(${valueOf("identity-chain")}) <= ${MAX_CHAIN_LENGTH} && `
-    + `size(${LINKS}) <= ${MAX_CHAIN_LINKS} && ${LINKS}.all(link, link.matches(${text(LINK)}))`),
 ];
 
 /** Returns the check that denies annotations of a resolution that do not meet the conditions. */
@@ -89,25 +69,6 @@ export function resolutionCheck(check: CheckEntry, conditions: readonly string[]
     path: "metadata.annotations",
     message: `the annotations ${RESOLVER_PREFIX}* contradict each other; only the webhook writes these annotations`,
     fix: "remove these annotations; the webhook sets the resolved values",
-  };
-}
-
-/**
- * Returns the policy for the annotations of objects that refer to CAPA identities. Exempts CAPA itself from
- * all checks except WAIVER-01.
- */
-export function clusterPolicy(lists: PolicyLists): Policy {
-  const { variable, unlessExempt } = exemption(isCAPA(lists));
-  return {
-    name: "clusters",
-    rules: rulesOf(CLUSTER, CREATE_AND_UPDATE),
-    conditions: conditionsOf("changes-more-than-bookkeeping"),
-    variables: [
-      variable,
-      ...METADATA,
-      ...waiverVariables(lists),
-    ],
-    checks: [...[resolutionCheck(ACK_02, OF_CLUSTERS), metadataLimitCheck(CLUSTER)].map(unlessExempt), WAIVERS],
   };
 }
 
@@ -164,7 +125,7 @@ export function resourcePolicy(lists: PolicyLists, { ackGroups }: Pick<WebhookOp
   return {
     name: "resources",
     rules: rulesOf(RESOURCE, CREATE_AND_UPDATE, ackGroups),
-    conditions: conditionsOf("changes-more-than-bookkeeping"),
+    conditions: [CHANGES_MORE_THAN_BOOKKEEPING],
     variables: [
       variable,
       ...METADATA,

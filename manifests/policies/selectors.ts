@@ -15,12 +15,12 @@ import {
 import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
 import { TEMPLATE, TEMPLATES } from "../../shared/core/session-annotations.ts";
 import { MAX_TAGS, TAG_KEY_LIMITS, TAG_PUNCTUATION, TAG_VALUE_LIMITS } from "../../shared/core/session.ts";
-import { conditionsOf } from "../conditions.ts";
 import { CREATE_AND_UPDATE, rulesOf } from "../webhooks.ts";
 import {
   isWaived, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, waiverVariables,
 } from "./policy.ts";
 import { MATCH_VARIABLES, matchChecks } from "./selector-matches.ts";
+import { CHANGES_MORE_THAN_BOOKKEEPING, NOT_BEING_DELETED } from "../../shared/core/conditions.ts";
 
 const PATH = "spec.arn";
 
@@ -128,7 +128,7 @@ export function selectorPolicy(lists: PolicyLists, runtime: Runtime): Policy {
     name: "iamroleselectors",
     repeats: `iamroleselectors.validate.${WEBHOOK.domain}`,
     rules: rulesOf(SELECTOR, CREATE_AND_UPDATE),
-    conditions: conditionsOf("not-being-deleted", "changes-more-than-bookkeeping"),
+    conditions: [NOT_BEING_DELETED, CHANGES_MORE_THAN_BOOKKEEPING],
     variables: [
       ...METADATA, ...fieldVariables("arn", "spec.arn", '""'),
       ...restrictionsOf(runtime).flatMap(([name, path, empty]) => fieldVariables(name, path, empty)),

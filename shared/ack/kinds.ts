@@ -6,7 +6,7 @@ import { isCAPAKind } from "../core/capa-kinds.ts";
 import { byACKController } from "../core/exemptions.ts";
 import { conditionsOfType, pickFields, roleMetadata } from "../core/kept-fields.ts";
 import {
-  CLEANUP, CLOSED, CREATE_AND_UPDATE, EVERY_WRITE, LIST, OPEN, PAGE, READ, STATUS, WRITE,
+  CLEANUP, CLOSED, CREATE_AND_UPDATE, EVERY_WRITE, LIST, OPEN, PAGE, READ, STATUS, STATUS_WAIVERS, WAIVERS, WRITE,
 } from "../core/kind-rows.ts";
 import { KINDS_OF_CLUSTER } from "../core/kind-store.ts";
 import { ALL_SERVICES, type Kind } from "../core/kind.ts";
@@ -15,6 +15,9 @@ import { resourceOf } from "../core/ack-resource.ts";
 import { SELECTOR_ROLES } from "./resolve.ts";
 import { RESOURCES } from "./resources.ts";
 import { SELECTORS } from "./selectors.ts";
+import {
+  CHANGES_MORE_THAN_BOOKKEEPING, type Condition, DELETES_OR_WAIVES, MUTATES, NOT_BEING_DELETED, NOT_DELETED_AGAIN,
+} from "../core/conditions.ts";
 
 const DEFINITION = ["CustomResourceDefinition.apiextensions.k8s.io"];
 const PATH_OF_SELECTORS = "iamroleselectors";
@@ -29,6 +32,23 @@ const SPLIT = "split the resource, or move data out of it, for example into a Se
 /** Only a collector receives FieldExports and AdoptedResources. */
 const keepNothing = (): null => null;
 
+/**
+ * Matches only the CustomResourceDefinition of IAMRoleSelector. Reads the objects, because `request.name` is empty if
+ * a client deletes a collection. The expression cannot fail.
+ */
+export const IS_DEFINITION_OF_SELECTORS: Condition = {
+  name: "is-definition-of-selectors",
+  expression: "[object, oldObject].exists(one, one != null && has(one.metadata.name) && "
+    + `one.metadata.name == "iamroleselectors.${SELECTOR_GROUP}")`,
+};
+
+/** Matches only CustomResourceDefinitions of ACK resources. The expression cannot fail. */
+export const IS_DEFINITION_OF_RESOURCES: Condition = {
+  name: "is-definition-of-resources",
+  expression: "[object, oldObject].exists(one, one != null && has(one.spec.group) && "
+    + `one.spec.group.endsWith(".${SELECTOR_GROUP}"))`,
+};
+
 /** The IAMRoleSelectors. */
 export const SELECTOR = {
   id: "selector", types: [`${SELECTOR_KIND}.${SELECTOR_GROUP}`], path: PATH_OF_SELECTORS,
@@ -37,9 +57,10 @@ export const SELECTOR = {
     groups: [{ group: SELECTOR_GROUP, plurals: [PATH_OF_SELECTORS] }], version: "v1alpha1", scope: "Cluster",
   },
   reviews: [
-    { mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Fail", conditions: ["not-being-deleted"] },
+    { mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Fail", conditions: [NOT_BEING_DELETED] },
     { ...CLOSED, operations: EVERY_WRITE, records: true },
   ],
+  waivers: WAIVERS,
   watch: { pageSize: PAGE, keep: keptOfSelector },
   rights: { reader: READ, "selector-owner": [...READ, ...WRITE], tenant: READ },
   limit: { code: "IRS-48" }, store: SELECTORS, countedAs: "selectors", readIn: "selectors",
@@ -53,7 +74,7 @@ export const SELECTOR_DEFINITION = {
   limit: { code: "WAIVER-01", deletion: "IRS-34", fix: SPLIT },
   reviews: [{
     ...OF_DEFINITIONS, whenDown: "Fail", records: true,
-    conditions: ["not-being-deleted", "is-definition-of-selectors", "deletes-or-waives"],
+    conditions: [NOT_BEING_DELETED, IS_DEFINITION_OF_SELECTORS, DELETES_OR_WAIVES],
   }],
 } as const satisfies Kind;
 
@@ -74,9 +95,10 @@ export const RESOURCE = {
   // New releases of controllers add kinds. The plural `*` does not include subresources.
   served: { groups: [{ group: ALL_SERVICES, plurals: ["*"] }], version: "*", scope: "Namespaced" },
   reviews: [
-    { mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Ignore", conditions: ["mutates"] },
-    { ...OPEN, operations: EVERY_WRITE, conditions: ["not-deleted-again", "changes-more-than-bookkeeping"] },
+    { mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Ignore", conditions: [MUTATES] },
+    { ...OPEN, operations: EVERY_WRITE, conditions: [NOT_DELETED_AGAIN, CHANGES_MORE_THAN_BOOKKEEPING] },
   ],
+  isExcludable: true, waivers: STATUS_WAIVERS,
   watch: { pageSize: PAGE, parts: ["resources"], keep: keptOfResource },
   rights: { resources: LIST, reconciler: ["patch"] },
   limit: {
@@ -95,13 +117,14 @@ export const RESOURCE_DEFINITION = {
   limit: { code: "WAIVER-01", deletion: "ACK-34", fix: SPLIT },
   reviews: [{
     ...OF_DEFINITIONS, whenDown: "Ignore",
-    conditions: ["not-deleted-again", "is-definition-of-resources", "deletes-or-waives"],
+    conditions: [NOT_DELETED_AGAIN, IS_DEFINITION_OF_RESOURCES, DELETES_OR_WAIVES],
   }],
 } as const satisfies Kind;
 
 /** All other CustomResourceDefinitions. The only watch of all definitions. */
 export const OTHER_DEFINITION = {
   id: "other-definition", types: DEFINITION, path: null, isBasic: true, warnsOnly: [], served: DEFINITIONS,
+  waivers: WAIVERS,
   watch: { pageSize: SMALL_PAGE, keep: keptOfDefinition }, rights: { reader: LIST }, store: KINDS_OF_CLUSTER,
 } as const satisfies Kind;
 
@@ -113,6 +136,7 @@ export const FIELD_EXPORT = {
     groups: [{ group: SELECTOR_GROUP, plurals: ["fieldexports"] }], version: "*", scope: "Namespaced",
   },
   reviews: [{ ...CLOSED, operations: CREATE_AND_UPDATE }],
+  waivers: STATUS_WAIVERS,
   watch: { pageSize: PAGE, parts: ["fieldExports"], keep: keepNothing, unlistedIn: RESOURCES },
   limit: {
     code: "FE-02", fix: "remove labels and annotations from the FieldExport",
@@ -129,6 +153,7 @@ export const ADOPTED_RESOURCE = {
     groups: [{ group: SELECTOR_GROUP, plurals: ["adoptedresources"] }], version: "*", scope: "Namespaced",
   },
   reviews: [{ ...CLOSED, operations: CREATE_AND_UPDATE }],
+  waivers: STATUS_WAIVERS,
   watch: { pageSize: PAGE, parts: ["fieldExports"], keep: keepNothing, unlistedIn: RESOURCES },
   limit: {
     code: "ACK-35", fix: SPLIT,

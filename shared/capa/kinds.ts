@@ -14,12 +14,13 @@ import { byCAPA, byClusterAPI, ofNamespaceCleanup } from "../core/exemptions.ts"
 import { IDENTITY_ACCOUNTS } from "../core/installation.ts";
 import { keeping, pickFields, roleMetadata } from "../core/kept-fields.ts";
 import {
-  CLEANUP, CLOSED, core, CREATE_AND_UPDATE, EVERY_WRITE, LIST, OPEN, PAGE, READ, WRITE,
+  CLEANUP, CLOSED, core, CREATE_AND_UPDATE, EVERY_WRITE, LIST, OPEN, PAGE, READ, STATUS_WAIVERS, WAIVERS, WRITE,
 } from "../core/kind-rows.ts";
 import type { Kind } from "../core/kind.ts";
 import { decodePod, podTemplateOf } from "../core/pod.ts";
 import { field, isJsonObject, type JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
+import { CHANGES_MORE_THAN_BOOKKEEPING, type Condition, NOT_DELETED_AGAIN, UNCHANGED } from "../core/conditions.ts";
 
 /** The image of CAPA, in its registry or in a copy, with the version as its tag. */
 const CAPA_IMAGE = /(?:^|\/)cluster-api-aws-controller:(v[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}[-.0-9A-Za-z]{0,40})(?:@|$)/;
@@ -40,10 +41,15 @@ function versionsOf(object: JsonObject): string[] {
 }
 
 const OF_CAPA = [byCAPA, ofNamespaceCleanup] as const;
-/** Writes that only AC-05 reviews. */
 const USE = {
-  name: "use", whenDown: "Ignore", conditions: ["not-deleted-again", "changes-more-than-bookkeeping"],
+  name: "use", onlyFor: "AC-05", whenDown: "Ignore", conditions: [NOT_DELETED_AGAIN, CHANGES_MORE_THAN_BOOKKEEPING],
 } as const;
+
+/**
+ * Skips each UPDATE that changes only the status, and the metadata except labels and annotations. The webhook does
+ * not mutate the object then (clusterMutationExemptionOf).
+ */
+const MUTATES_CLUSTER: Condition = { name: "mutates-cluster", expression: `oldObject == null || !(${UNCHANGED})` };
 
 /** The identities of CAPA. */
 export const IDENTITY = {
@@ -53,6 +59,7 @@ export const IDENTITY = {
     version: "*", scope: "*",
   },
   reviews: [{ ...CLOSED, operations: EVERY_WRITE, records: true }],
+  waivers: WAIVERS,
   watch: {
     pageSize: PAGE, parts: ["resources", "identities"],
     isClusterScoped: ({ kind }) => kind !== SERVICE_ACCOUNT_IDENTITY,
@@ -75,10 +82,11 @@ export const CLUSTER = {
   choosesRole: true, warnsOnly: [byCAPA, ...CLEANUP],
   served: { groups: pluralsByGroup(REFERRER_KINDS), version: "*", scope: "Namespaced" },
   reviews: [
-    { mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Ignore", conditions: ["mutates-cluster"] },
-    { ...OPEN, operations: CREATE_AND_UPDATE, conditions: ["changes-more-than-bookkeeping"] },
+    { mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Ignore", conditions: [MUTATES_CLUSTER] },
+    { ...OPEN, operations: CREATE_AND_UPDATE, conditions: [CHANGES_MORE_THAN_BOOKKEEPING] },
     { ...USE, operations: ["DELETE"] },
   ],
+  waivers: STATUS_WAIVERS,
   watch: { pageSize: PAGE, parts: ["resources"], keep: keptOfReferrer },
   rights: { resources: LIST, reconciler: ["patch"], "identity-tenant": [...READ, ...WRITE] },
   limit: {

@@ -1,5 +1,6 @@
 import { byGarbageCollector, ofNamespaceCleanup } from "./exemptions.ts";
 import type { Served } from "./kind.ts";
+import { CHANGES_MORE_THAN_BOOKKEEPING, NOT_BEING_DELETED } from "./conditions.ts";
 
 // What the facts of several kinds have in common.
 
@@ -9,10 +10,15 @@ export const EVERY_WRITE = [...CREATE_AND_UPDATE, "DELETE"] as const;
 export const STATUS = ["status"] as const;
 /** Reviews of kinds whose faults lose roles or credentials. A deletion that already runs is not reviewed again. */
 export const CLOSED = {
-  whenDown: "Fail", subresources: STATUS, conditions: ["not-being-deleted", "changes-more-than-bookkeeping"],
+  whenDown: "Fail", subresources: STATUS, conditions: [NOT_BEING_DELETED, CHANGES_MORE_THAN_BOOKKEEPING],
 } as const;
 export const OPEN = { whenDown: "Ignore", subresources: STATUS } as const;
 export const CLEANUP = [ofNamespaceCleanup, byGarbageCollector] as const;
+
+/** Waivers of a kind for which no policy always applies. */
+export const WAIVERS = { operations: CREATE_AND_UPDATE, subresources: STATUS } as const;
+/** Waivers of a kind whose policy checks them in the object itself. */
+export const STATUS_WAIVERS = { operations: ["UPDATE"], subresources: STATUS, excludesResource: true } as const;
 
 /** The verbs of an inventory, which never reads one object. */
 export const LIST = ["list", "watch"] as const;

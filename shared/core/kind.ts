@@ -1,3 +1,4 @@
+import type { Condition } from "./conditions.ts";
 import type { DecisionSettings } from "./context.ts";
 import { SELECTOR_GROUP } from "./ack-groups.ts";
 import type { KindName } from "./capa-kinds.ts";
@@ -26,20 +27,24 @@ export interface Served {
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE";
 
-/** The conditions under which the API server calls a webhook. manifests/conditions.ts contains their expressions. */
-export type ConditionName =
-  | "not-deleted-again" | "not-being-deleted" | "changes-more-than-bookkeeping" | "changes-namespace" | "mutates"
-  | "mutates-cluster" | "is-definition-of-selectors" | "is-definition-of-resources" | "deletes-or-waives"
-  | "is-carm-map" | "not-a-mirror-pod";
-
-/** A webhook that receives writes of the kind. The kinds of one path and one name share a webhook. */
-export interface Review {
-  /** Whether the path starts with `/mutate`. Otherwise, it starts with `/validate`. */
-  readonly mutates?: true;
-  /** The start of the name of the webhook, if the path has several webhooks. Only AC-05 needs the webhook `use`. */
-  readonly name?: "definition" | "use";
+/** The writes of an object, and of its subresources, that a rule matches. */
+export interface Writes {
   readonly operations: readonly Operation[];
   readonly subresources?: readonly ("status" | "finalize")[];
+  /** Whether the rule matches only the subresources. */
+  readonly excludesResource?: true;
+}
+
+/** A webhook that receives writes of the kind. The kinds of one path and one name share a webhook. */
+export interface Review extends Omit<Writes, "excludesResource"> {
+  /** Whether the path starts with `/mutate`. Otherwise, it starts with `/validate`. */
+  readonly mutates?: true;
+  /** The start of the name of the webhook, if the path has several webhooks. */
+  readonly name?: string;
+  /** The check or the flag that needs the review. Default: every installation has the review. */
+  readonly onlyFor?: string;
+  /** The label with which an object, or the namespace of objects without it, requests the review. Default: none. */
+  readonly optIn?: string;
   /** What happens to a write while the webhook is down. */
   readonly whenDown: "Fail" | "Ignore";
   /**
@@ -48,17 +53,11 @@ export interface Review {
    * namespaces. `ack-system` is only that of the controllers.
    */
   readonly namespaces?: "others" | "unprotected" | "ack-system";
-  readonly conditions: readonly ConditionName[];
-  /** Whether only objects are reviewed that request a sidecar, themselves or by the label of their Namespace. */
-  readonly ofRequests?: true;
+  /** The conditions under which the API server calls the webhook. */
+  readonly conditions: readonly Condition[];
   /** Whether the review records an admitted change in the ConfigMap of pending writes, unless it is a dry run. */
   readonly records?: true;
 }
-
-/** A ClusterRole or Role, by its name without the name of the product. */
-export type RoleName =
-  | "reader" | "resources" | "identities" | "carm-maps" | "reconciler" | "selector-owner" | "tenant"
-  | "identity-secrets" | "webhook-identity-secrets" | "identity-owner" | "identity-user" | "identity-tenant";
 
 /** How a source watches the objects of a kind in a cluster. */
 export interface Watch {
@@ -119,6 +118,13 @@ export interface Kind {
   /** The last part of the path of the webhook, such as `/validate/namespaces`. Null if the webhook reviews none. */
   readonly path: string | null;
   readonly reviews?: readonly Review[];
+  /**
+   * Whether an installation may leave out the objects of some namespaces. A selector, a CARM map, an identity, or a
+   * FieldExport that is not reviewed could change the roles in every namespace.
+   */
+  readonly isExcludable?: true;
+  /** The writes whose waivers no other policy always checks. Default: none. */
+  readonly waivers?: Writes;
   /** The writes for which the checks only warn, because a controller could not complete its work otherwise. */
   readonly warnsOnly: readonly WarnRule[];
   /** Missing if the webhook reads no object of the kind. */
@@ -145,8 +151,8 @@ export interface Kind {
   readonly storedForm?: StoredForm;
   /** What gives the objects of the kind their roles. The first source that serves an object decides. */
   readonly roles?: readonly RoleSource[];
-  /** The verbs that roles grant. */
-  readonly rights?: Partial<Readonly<Record<RoleName, readonly string[]>>>;
+  /** The verbs that each ClusterRole or Role grants, by its name without the name of the product. */
+  readonly rights?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** Returns whether the checks only warn about a write of an object of the kind. */

@@ -3,6 +3,7 @@ import { keeping } from "./kept-fields.ts";
 import { core, EVERY_WRITE, PAGE, READ } from "./kind-rows.ts";
 import type { Kind } from "./kind.ts";
 import { NAMESPACES } from "./namespaces.ts";
+import { CHANGES_NAMESPACE, NOT_DELETED_AGAIN } from "./conditions.ts";
 
 /** The Namespaces, whose labels and annotations decide roles. */
 export const NAMESPACE = {
@@ -11,7 +12,7 @@ export const NAMESPACE = {
   served: core("namespaces", "Cluster"),
   reviews: [{
     operations: EVERY_WRITE, subresources: ["status", "finalize"], whenDown: "Ignore", namespaces: "unprotected",
-    conditions: ["not-deleted-again", "changes-namespace"],
+    conditions: [NOT_DELETED_AGAIN, CHANGES_NAMESPACE],
   }],
   watch: {
     pageSize: PAGE,

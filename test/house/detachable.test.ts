@@ -25,7 +25,7 @@ const FEATURES: readonly Feature[] = [
 
 /** The registries and the composition roots, which alone name what can be taken out. */
 const ROOTS: ReadonlySet<string> = new Set([
-  "build.ts", "cli/features.ts", "docs/generate.ts", "docs/metrics.ts", "manifests/policies.ts", "shared/judges.ts",
+  "build.ts", "cli/features.ts", "docs/generate.ts", "docs/metrics.ts", "manifests/policies.ts", "manifests/render.ts", "shared/judges.ts",
   "shared/kinds.ts", "sidecar/wiring.ts", "webhook/main.ts", "webhook/reconciling/tasks.ts",
 ]);
 const MAX_LINES = 20;

@@ -1,5 +1,6 @@
+import { serviceAccountIdentityCRD } from "../../manifests/capa/identity-crd.ts";
 import { test } from "tap";
-import { type CRDSchema, iamRoleSelectorCRD, serviceAccountIdentityCRD } from "../../manifests/crds.ts";
+import { type CRDSchema, iamRoleSelectorCRD } from "../../manifests/crds.ts";
 import type { Runtime } from "../../shared/core/context.ts";
 import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../../shared/core/selector-schema.ts";
 import { field, isJsonObject } from "../../shared/formats/json.ts";

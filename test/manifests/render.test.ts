@@ -1,8 +1,7 @@
+import type { ManifestOptions } from "../../manifests/part.ts";
 import { test } from "tap";
 import { parse } from "yaml";
-import {
-  isManifestPart, MANIFEST_PARTS, manifestObjects, type ManifestOptions, renderYAML,
-} from "../../manifests/render.ts";
+import { isManifestPart, MANIFEST_PARTS, manifestObjects, renderYAML } from "../../manifests/render.ts";
 import { DEFAULT_POLICY_SETTINGS } from "../../manifests/policies.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
 import { readManifests } from "../../shared/files/manifest-reader.ts";

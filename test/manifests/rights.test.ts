@@ -1,7 +1,10 @@
 import { test } from "tap";
-import { manifestObjects, type ManifestOptions } from "../../manifests/render.ts";
-import { serviceAccountPolicy } from "../../manifests/policies/trust.ts";
-import { rightsOf, rightsParts } from "../../manifests/rbac.ts";
+import { identityRoles } from "../../manifests/capa/rights.ts";
+import type { ManifestOptions } from "../../manifests/part.ts";
+import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "../../manifests/policies.ts";
+import { listsOf } from "../../manifests/policies/policy.ts";
+import { rightsOf } from "../../manifests/rbac.ts";
+import { manifestObjects, PARTS } from "../../manifests/render.ts";
 import { ACK_GROUPS, knownGroups } from "../../shared/core/ack-groups.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
 
@@ -100,8 +103,7 @@ test("the roles of users allow reading selectors, and only the role of owners al
 });
 
 test("the roles of users of CAPA name each kind, and a tenant writes only the identities of its namespace", (t) => {
-  const options = { ...OPTIONS, ackGroups: [], identitySecretNamespace: "", sidecarProfile: {} };
-  const roles = rightsParts(options).identityRoles;
+  const roles = identityRoles();
   const write = [...read, "create", "update", "patch", "delete"];
   const [owner, user, tenant] = roles.map((role) => field(role, "rules"));
   const all = { apiGroups: ["infrastructure.cluster.x-k8s.io"], resources: IDENTITIES };
@@ -199,7 +201,10 @@ test("each role has the binding that grants it, and only users bind the others",
 test("binds each right of the webhook to a service account of another name, and limits that account", (t) => {
   const options = { ...OPTIONS, identitySecretNamespace: "capa-system", ackGroups: ACK_GROUPS, sidecarProfile: {} };
   const text = (name: { readonly serviceAccount?: string }): string => (
-    JSON.stringify([rightsParts({ ...options, ...name }), serviceAccountPolicy({ ...options, ...name })])
+    JSON.stringify([
+      ...PARTS.map(({ objects }) => objects({ ...options, ...name })),
+      admissionPolicies({ ...options, ...name, hasWebhooks: true }, listsOf(DEFAULT_POLICY_SETTINGS)),
+    ])
   );
   const renamed = text({})
     .replaceAll('"kind":"ServiceAccount","name":"ack-role-resolver-webhook"', '"kind":"ServiceAccount","name":"gate"')

@@ -1,6 +1,7 @@
+import type { ManifestOptions } from "../../manifests/part.ts";
 import { readFile } from "node:fs/promises";
 import type { Test } from "tap";
-import { manifestObjects, type ManifestOptions, renderYAML } from "../../manifests/render.ts";
+import { manifestObjects, renderYAML } from "../../manifests/render.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
 import { ACK_CRDS } from "../fixtures/ack-crds.ts";
 import { bucketObject, selectorObject } from "../shared/objects.ts";

@@ -1,8 +1,8 @@
+import { serviceAccountIdentityCRD } from "../../manifests/capa/identity-crd.ts";
 import { createPublicKey, verify } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Test } from "tap";
-import { serviceAccountIdentityCRD } from "../../manifests/crds.ts";
 import { manifestObjects } from "../../manifests/render.ts";
 import { field, isJsonObject, type JsonObject, parseJSON, stringAt } from "../../shared/formats/json.ts";
 import { codeBlocks } from "../documented-commands.ts";

@@ -1,3 +1,4 @@
+import { serviceAccountIdentityCRD } from "../../../manifests/capa/identity-crd.ts";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { parse } from "yaml";
@@ -7,7 +8,6 @@ import type { Definition } from "../../../shared/core/setting-definition.ts";
 import { DEFINITIONS } from "../../../shared/core/settings.ts";
 import { makePairs } from "../../certs/pairs.ts";
 import { runCommand } from "../../cli/run-command.ts";
-import { serviceAccountIdentityCRD } from "../../../manifests/crds.ts";
 import { CHART, NAMESPACE, objectsIn, template, withHelm } from "./helm.ts";
 
 /** The values of the chart and the flags of `manifests` that must render the same objects. */

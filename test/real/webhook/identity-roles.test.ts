@@ -1,11 +1,12 @@
-import { serviceAccountIdentityCRD } from "../../../manifests/crds.ts";
-import { nameOf, rightsParts } from "../../../manifests/rbac.ts";
+import { serviceAccountIdentityCRD } from "../../../manifests/capa/identity-crd.ts";
+import { identityRoles } from "../../../manifests/capa/rights.ts";
+import { nameOf } from "../../../manifests/rbac.ts";
 import { CAPA_CRDS, PART_CRDS, REFERRER_CRDS } from "../../fixtures/capa/crds.ts";
 import { clusterObject, identityObject, INFRASTRUCTURE, roleIdentity } from "../../shared/capa-objects.ts";
 import type { RequestOptions } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import { until } from "../apiserver/until.ts";
-import { apply, installWebhook, MANIFEST_OPTIONS } from "./installed-webhook.ts";
+import { apply, installWebhook } from "./installed-webhook.ts";
 import { answerOf, RBAC } from "./requests.ts";
 
 const ROLES = `/apis/${INFRASTRUCTURE}/v1beta2/awsclusterroleidentities`;
@@ -56,9 +57,8 @@ onCluster("the roles for users of CAPA allow what its proposal states, on a real
   for (const [, , path] of TABLE.filter(([what]) => !what.includes("template"))) {
     await until(async () => (await cluster.request("GET", path.replace(/\/unused$/, ""))).status === 200);
   }
-  const options = { ...MANIFEST_OPTIONS, ackGroups: [], identitySecretNamespace: "", sidecarProfile: {} };
   await apply(cluster, [
-    ...rightsParts(options).identityRoles, binding("identity-owner", "administrator"),
+    ...identityRoles(), binding("identity-owner", "administrator"),
     ...["platform", "tenant"].map((user) => binding("identity-tenant", user, "team-a")),
     binding("identity-user", "platform", "team-a"), roleIdentity("shared"), roleIdentity("unused"),
   ]);
