@@ -70,7 +70,7 @@ const OPTIONS = {
   // A text that YAML quotes, in which quotation marks would be escaped.
   serviceAccount: "{{ template `ack-role-resolver.serviceAccount` . }}",
   excludedNamespaces: [include("excludedNamespaces")], sidecarProfile: include("sidecarProfile"),
-  url: null, caBundle: null, enabled: new Set(["--inject", "AC-05"]),
+  url: null, caBundle: null, enabled: new Set(["injection", "AC-05"]),
 };
 
 const RULES = new URL("observability/rules.yaml", import.meta.url);

@@ -49,7 +49,7 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
   const { runtime, policies: settings = DEFAULT_POLICY_SETTINGS } = options;
   const known = { ...options, ackGroups: knownGroups(options.extraGroups) };
   const checks = CATALOGUE.filter((check) => isCheckEnabled(check, settings)).map(({ id }) => id);
-  const configured = { ...known, enabled: new Set([...checks, ...(options.inject === true ? ["--inject"] : [])]) };
+  const configured = { ...known, enabled: new Set([...checks, ...(options.inject === true ? ["injection"] : [])]) };
   const parts = {
     rbac: () => rbacObjects(known),
     crds: () => [iamRoleSelectorCRD(runtime)],

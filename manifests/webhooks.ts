@@ -36,7 +36,7 @@ export interface WebhookOptions {
   readonly ackGroups: readonly string[];
   /** Decides the failure policies. Default: enforce. */
   readonly profile?: Profile;
-  /** The enabled checks and flags, of which some need reviews of their own (`Review.onlyFor`). Default: none. */
+  /** The enabled checks and features, of which some need reviews of their own (`Review.onlyFor`). Default: none. */
   readonly enabled?: ReadonlySet<string>;
 }
 

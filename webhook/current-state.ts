@@ -1,4 +1,4 @@
-import type { KindFilter } from "../shared/core/capa-kinds.ts";
+import type { KindFilter } from "../shared/formats/object-meta.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { kindOf } from "../shared/kinds.ts";
 import type { ReviewContext } from "./review.ts";

@@ -1,8 +1,8 @@
 import { EXPIRATION_LIMITS, MAX_AUDIENCES } from "../../shared/capa/role-session.ts";
 import {
-  CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, SERVICE_ACCOUNT_IDENTITY, STS_AUDIENCE,
+  CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, SERVICE_ACCOUNT_IDENTITY,
 } from "../../shared/core/capa-kinds.ts";
-import { DURATION_LIMITS } from "../../shared/core/session.ts";
+import { DURATION_LIMITS, STS_AUDIENCE } from "../../shared/core/session.ts";
 import { ARN_LENGTH } from "../../shared/formats/arn.ts";
 import { type CRD, definition } from "../crds.ts";
 

@@ -1,7 +1,7 @@
 import {
   CONTROL_PLANE_GROUP, CONTROLLER_IDENTITY, identityPlural, INFRASTRUCTURE_GROUP, SERVICE_ACCOUNT_IDENTITY,
 } from "../../shared/core/capa-kinds.ts";
-import { CLUSTER_GROUP } from "../../shared/core/cluster-parts.ts";
+import { CLUSTER_GROUP } from "../../shared/capa/cluster-parts.ts";
 import { IDENTITY_ACCOUNTS } from "../../shared/core/installation.ts";
 import type { Part, RightsOptions } from "../part.ts";
 import {

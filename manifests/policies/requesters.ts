@@ -129,7 +129,7 @@ export function serviceAccountPolicy(
   const { namespace, ackGroups, serviceAccount = WEBHOOK.serviceAccount } = options;
   const user = `system:serviceaccount:${namespace}:${serviceAccount}`;
   const fix = `Grant other rights to another service account.`;
-  const created = readOnly.map(({ creates }) => read(creates.name));
+  const creations = readOnly.map(({ creates }) => read(creates.name));
   const isOfResource = [
     'request.?subResource.orValue("") == ""', `request.resource.group != ${text(SELECTOR_GROUP)}`,
     ...readOnly.map(({ isOfKind }) => not(isOfKind)),
@@ -150,7 +150,7 @@ export function serviceAccountPolicy(
     ],
     validations: [
       {
-        expression: ["variables.isUpdate && variables.isOfResource", ...created].join(" || "),
+        expression: ["variables.isUpdate && variables.isOfResource", ...creations].join(" || "),
         message: `${serviceAccount} may only update ACK resources and clusters`
           + `${readOnly.map(({ created }) => `, and create the ${created}`).join("")}: it may not create other `
           + "objects, delete objects, or write subresources, IAMRoleSelectors"

@@ -1,12 +1,11 @@
 import { isACKGroup } from "../core/ack-groups.ts";
 import { USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
-import type { KindFilter } from "../core/capa-kinds.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import type { Inventory, NamespaceUpdate } from "../core/inventory.ts";
 import { annotationOf, stateOf } from "../core/namespace-change.ts";
 import { isSameLabels } from "../formats/label-selector.ts";
-import { objectReference } from "../formats/object-meta.ts";
+import { type KindFilter, objectReference } from "../formats/object-meta.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import { canOverlap } from "./selector-overlap.ts";
 import { SELECTORS } from "./selectors.ts";

@@ -1,5 +1,4 @@
 import { field, parseJSON, stringAt } from "../formats/json.ts";
-import { isCAPAKind } from "../core/capa-kinds.ts";
 import { ACK_GROUPS, isACKGroup } from "../core/ack-groups.ts";
 import { collectionPath, resourceName, scopeOf, type WatchedKind } from "./watched-kind.ts";
 
@@ -70,7 +69,7 @@ export function responseError(
 
 function reason(kind: WatchedKind, verb: string, status: number, answer: string): string {
   const resource = resourceName(kind);
-  if (status === 404 && (isACKGroup(kind.group) || isCAPAKind(kind))) {
+  if (status === 404 && kind.isDefined === true) {
     return `the API server does not serve ${resource} (404 on ${verb}) although its CustomResourceDefinition exists; `
       + "retrying";
   }

@@ -16,6 +16,8 @@ export interface WatchedKind {
   readonly namespace?: string;
   /** Whether the reflector requests only the metadata of the objects. */
   readonly metadataOnly?: boolean;
+  /** Whether a CustomResourceDefinition of the cluster states the kind. */
+  readonly isDefined?: true;
   /** The number of objects in one page of a list. The page size is smaller for kinds that have large objects. */
   readonly pageSize: number;
   /**

@@ -2,9 +2,11 @@ import { REFERRERS } from "./referrers.ts";
 import { isClusterAPIController } from "../core/exemptions.ts";
 import {
   CLUSTER_LABEL, type ClusterPart, isClusterPart, OWNERS_PATH, readClusterPart,
-} from "../core/cluster-parts.ts";
+} from "./cluster-parts.ts";
 import { referenceKey } from "./identity.ts";
-import { describeIdentity, identityKindOf, type IdentityReference } from "../core/capa-kinds.ts";
+import {
+  describeIdentity, identityKindOf, identityPlural, type IdentityReference, INFRASTRUCTURE_GROUP,
+} from "../core/capa-kinds.ts";
 import { credentialsOf, readReferrer, type Referrer, referrerPath } from "./referrer.ts";
 import type { Inventory } from "../core/inventory.ts";
 import type { FieldPath, JsonObject } from "../formats/json.ts";
@@ -12,8 +14,15 @@ import { subdomainFaults } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
 import { type CheckContext, contextOf } from "../core/check.ts";
 import type { UseNeeds } from "../core/review-needs.ts";
-import { usedIdentity } from "../core/use-rights.ts";
 import { objectReference } from "../formats/object-meta.ts";
+import type { UsedObject } from "../core/use-rights.ts";
+
+/** Returns the identity that a requester needs the right to `use`. Null stands for every identity. */
+export function usedIdentity(identity: Readonly<Record<"kind" | "name", string>> | null): UsedObject {
+  const kind = identity === null ? null : identityKindOf(identity.kind);
+  const resource = kind === null ? "*" : identityPlural(kind);
+  return { group: INFRASTRUCTURE_GROUP, resource, name: identity?.name ?? "" };
+}
 
 /** An identity that an object uses before or after a change, so that the requester needs the verb `use` on it. */
 export interface IdentityUse {

@@ -4,15 +4,15 @@ import {
 } from "../core/capa-kinds.ts";
 import type { AccessByName } from "../core/context.ts";
 import { describeValue } from "../core/shape.ts";
-import { type IdentityUse, identityUses } from "./cluster-identity-uses.ts";
+import { type IdentityUse, identityUses, usedIdentity } from "./cluster-identity-uses.ts";
 import { type FieldPath, formatFieldPath, isJsonObject, type JsonObject, valueAt } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { closest, quote } from "../formats/text.ts";
 import { readReferrer, type Referrer, referrerPath } from "./referrer.ts";
 import { resolveReferrer } from "./resolve-identity.ts";
 import type { CheckContext, CheckInput, Fault, QuickCheck } from "../core/check.ts";
-import { usedIdentity, useFix, useRule } from "../core/use-rights.ts";
-import { CLUSTER_LABEL } from "../core/cluster-parts.ts";
+import { useFix, useRule } from "../core/use-rights.ts";
+import { CLUSTER_LABEL } from "./cluster-parts.ts";
 import { NEEDS } from "../core/requirements.ts";
 
 /** A change of an object for which CAPA uses an identity. */

@@ -1,6 +1,6 @@
 import {
   ACCOUNT_OF_CAPA, CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, type IdentityReference,
-  INFRASTRUCTURE_GROUP, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY, STATIC_IDENTITY, STS_AUDIENCE,
+  INFRASTRUCTURE_GROUP, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY, STATIC_IDENTITY,
 } from "../core/capa-kinds.ts";
 import type { Runtime } from "../core/context.ts";
 import { objectExcess } from "../core/limits.ts";
@@ -11,7 +11,7 @@ import { subdomainFaults } from "../formats/names.ts";
 import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 import { compareText, quote } from "../formats/text.ts";
 import { type AllowedNamespaces, readAllowedNamespaces } from "./allowed-namespaces.ts";
-import type { SessionTag } from "../core/session.ts";
+import { type SessionTag, STS_AUDIENCE } from "../core/session.ts";
 
 /**
  * Returns a key of the identity to which a reference in `namespace` refers. Only an AWSServiceAccountIdentity belongs

@@ -6,10 +6,10 @@ import { REFERRERS } from "./referrers.ts";
 import { IDENTITY_ROLES } from "./resolve-identity.ts";
 import { SECRETS } from "./secrets.ts";
 import {
-  CAPA_DEPLOYMENT, IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, isIdentityKind, isLikeCAPAKind, pluralsByGroup,
-  REFERRER_KINDS, referrerKindOf, SERVICE_ACCOUNT_IDENTITY,
+  CAPA_DEPLOYMENT, CONTROL_PLANE_GROUP, IDENTITY_KINDS, identityKindOf, identityPlural, INFRASTRUCTURE_GROUP,
+  isLikeCAPAKind, pluralsByGroup, REFERRER_KINDS, SERVICE_ACCOUNT_IDENTITY,
 } from "../core/capa-kinds.ts";
-import { clusterOwner, isPartKind, PART_KINDS } from "../core/cluster-parts.ts";
+import { clusterOwner, isPartKind, PART_KINDS } from "./cluster-parts.ts";
 import { byCAPA, byClusterAPI, ofNamespaceCleanup } from "../core/exemptions.ts";
 import { IDENTITY_ACCOUNTS } from "../core/installation.ts";
 import { keeping, pickFields, roleMetadata } from "../core/kept-fields.ts";
@@ -18,9 +18,9 @@ import {
 } from "../core/kind-rows.ts";
 import type { Kind } from "../core/kind.ts";
 import { decodePod, podTemplateOf } from "../core/pod.ts";
-import { field, isJsonObject, type JsonObject } from "../formats/json.ts";
-import { objectReference } from "../formats/object-meta.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
 import { CHANGES_MORE_THAN_BOOKKEEPING, type Condition, NOT_DELETED_AGAIN, UNCHANGED } from "../core/conditions.ts";
+import { objectReference } from "../formats/object-meta.ts";
 
 /** The image of CAPA, in its registry or in a copy, with the version as its tag. */
 const CAPA_IMAGE = /(?:^|\/)cluster-api-aws-controller:(v[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}[-.0-9A-Za-z]{0,40})(?:@|$)/;
@@ -53,7 +53,8 @@ const MUTATES_CLUSTER: Condition = { name: "mutates-cluster", expression: `oldOb
 
 /** The identities of CAPA. */
 export const IDENTITY = {
-  id: "identity", types: isIdentityKind, path: "identities", choosesRole: true, warnsOnly: OF_CAPA,
+  id: "identity", types: IDENTITY_KINDS.map((kind) => `${kind}.${INFRASTRUCTURE_GROUP}`), path: "identities",
+  choosesRole: true, isReference: isIdentityReference, warnsOnly: OF_CAPA,
   served: {
     groups: [{ group: INFRASTRUCTURE_GROUP, plurals: IDENTITY_KINDS.map(identityPlural).toSorted() }],
     version: "*", scope: "*",
@@ -78,8 +79,8 @@ export const IDENTITY = {
 
 /** The objects that refer to an identity of CAPA. */
 export const CLUSTER = {
-  id: "cluster", types: (type) => referrerKindOf(type) !== null, path: "clusters",
-  choosesRole: true, warnsOnly: [byCAPA, ...CLEANUP],
+  id: "cluster", types: REFERRER_KINDS.map(({ kind, group }) => `${kind}.${group}`), path: "clusters",
+  choosesRole: true, resembles: hasIdentity, warnsOnly: [byCAPA, ...CLEANUP],
   served: { groups: pluralsByGroup(REFERRER_KINDS), version: "*", scope: "Namespaced" },
   reviews: [
     { mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Ignore", conditions: [MUTATES_CLUSTER] },
@@ -134,6 +135,19 @@ export const IDENTITY_ACCOUNTS_MAP = {
   },
   rights: { "identity-secrets": ["patch"], "webhook-identity-secrets": LIST }, store: IDENTITY_ACCOUNTS_STORE,
 } as const satisfies Kind;
+
+/** Whether a value has only the fields of an `identityRef`, as variables of a Cluster with a topology have. */
+function isIdentityReference(value: JsonObject): boolean {
+  const isOfIdentity = identityKindOf(stringAt(value, "kind") ?? "") !== null;
+  return isOfIdentity && Object.keys(value).length === 2 && typeof value["name"] === "string";
+}
+
+function hasIdentity(object: JsonObject): boolean {
+  const { group } = objectReference(object);
+  if (group !== INFRASTRUCTURE_GROUP && group !== CONTROL_PLANE_GROUP) return false;
+  const spec = field(object, "spec");
+  return [spec, field(field(spec, "template"), "spec")].some((one) => field(one, "identityRef") !== undefined);
+}
 
 /** Returns only the reference and the region of the spec or of a template, and the owner of kind Cluster. */
 function keptOfReferrer(object: JsonObject): JsonObject {

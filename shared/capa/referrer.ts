@@ -6,7 +6,7 @@ import { readReference } from "./identity.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, type IdentityReference, type ReferrerKind, referrerKindOf,
 } from "../core/capa-kinds.ts";
-import { CLUSTER_LABEL, clusterOwner } from "../core/cluster-parts.ts";
+import { CLUSTER_LABEL, clusterOwner } from "./cluster-parts.ts";
 
 /** An object that refers to an identity, such as an AWSCluster. */
 export interface Referrer {

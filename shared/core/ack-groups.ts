@@ -60,11 +60,6 @@ export function isNamespace(object: JsonObject): boolean {
   return group === "" && kind === "Namespace";
 }
 
-export function isCARMMap(object: JsonObject): boolean {
-  const { group, kind, name } = objectReference(object);
-  return group === "" && kind === "ConfigMap" && isCARMMapName(name);
-}
-
 export function isCARMMapName(name: string): boolean {
   return name === ACCOUNT_MAP || name === TEAM_MAP;
 }

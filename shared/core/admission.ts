@@ -30,7 +30,7 @@ export interface Notice {
 }
 
 /** Why the webhook leaves an object as it is. */
-export type SkipReason = Exemption | "not managed" | "no object" | "limit exceeded" | "written by CAPA";
+export type SkipReason = Exemption | "not managed" | "no object" | "limit exceeded" | `written by ${string}`;
 
 /**
  * Overwrites the namespace of the object with the namespace of the request, because RBAC authorized the request for

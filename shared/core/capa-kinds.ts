@@ -1,6 +1,6 @@
 import type { JsonObject } from "../formats/json.ts";
 import { isMisspelled } from "../formats/nearest.ts";
-import { objectReference } from "../formats/object-meta.ts";
+import { type KindName, objectReference } from "../formats/object-meta.ts";
 import { quote } from "../formats/text.ts";
 
 // The kinds of Cluster API Provider AWS (CAPA). Source: kubernetes-sigs/cluster-api-provider-aws v2.10, api/, exp/api/
@@ -17,9 +17,6 @@ export const STATIC_IDENTITY = "AWSClusterStaticIdentity";
 export const ROLE_IDENTITY = "AWSClusterRoleIdentity";
 /** The kind is proposed for CAPA. Shipped CAPA does not have this kind. */
 export const SERVICE_ACCOUNT_IDENTITY = "AWSServiceAccountIdentity";
-
-/** The default audience of the tokens for STS. */
-export const STS_AUDIENCE = "sts.amazonaws.com";
 
 /** The name of the only AWSClusterControllerIdentity that CAPA uses. */
 export const CONTROLLER_IDENTITY_NAME = "default";
@@ -60,14 +57,6 @@ export function isLikeCAPAKind({ group, kind }: KindName): boolean {
 function isLikeIdentity(kind: string): boolean {
   return /^AWS\w*Identity$/i.test(kind);
 }
-
-export interface KindName {
-  readonly group: string;
-  readonly kind: string;
-}
-
-/** Chooses types of objects. */
-export type KindFilter = (type: KindName) => boolean;
 
 /** A kind whose objects refer to an identity. */
 export interface ReferrerKind extends KindName {

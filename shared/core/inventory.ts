@@ -1,6 +1,5 @@
 import type { JsonObject } from "../formats/json.ts";
-import { type ObjectID, objectReference } from "../formats/object-meta.ts";
-import type { KindFilter } from "./capa-kinds.ts";
+import { type KindFilter, type ObjectID, objectReference } from "../formats/object-meta.ts";
 import type { DecisionSettings, Origin, Runtime } from "./context.ts";
 import type { Grant, NamespaceQuery, RoleQuery } from "./grant.ts";
 import { KINDS_OF_CLUSTER, type KindStore } from "./kind-store.ts";

@@ -1,4 +1,4 @@
-import type { KindName } from "./capa-kinds.ts";
+import type { KindName } from "../formats/object-meta.ts";
 import type { Kind, NamedKind } from "./kind.ts";
 
 /** Finds the kind of an object. An object is of the first kind that matches. */

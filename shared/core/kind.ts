@@ -1,7 +1,7 @@
+import type { KindName } from "../formats/object-meta.ts";
 import type { Condition } from "./conditions.ts";
 import type { DecisionSettings } from "./context.ts";
 import { SELECTOR_GROUP } from "./ack-groups.ts";
-import type { KindName } from "./capa-kinds.ts";
 import type { RoleSource } from "./inventory.ts";
 import type { ReviewedRequest, WarnContext, WarnRule } from "./exemptions.ts";
 import type { AnnotatedObject, AnnotatedStore } from "./annotated-objects.ts";
@@ -41,7 +41,7 @@ export interface Review extends Omit<Writes, "excludesResource"> {
   readonly mutates?: true;
   /** The start of the name of the webhook, if the path has several webhooks. */
   readonly name?: string;
-  /** The check or the flag that needs the review. Default: every installation has the review. */
+  /** The check or the feature that needs the review. Default: every installation has the review. */
   readonly onlyFor?: string;
   /** The label with which an object, or the namespace of objects without it, requests the review. Default: none. */
   readonly optIn?: string;
@@ -67,8 +67,11 @@ export interface Watch {
   readonly metadataOnly?: true;
   /** Each object of these names has its own watch, so that a source needs no rights to other objects of the type. */
   readonly names?: readonly string[];
-  /** The parts of the cluster with which a source loads the kind. Default: every source loads it. */
-  readonly parts?: readonly ClusterPart[];
+  /**
+   * The parts of the cluster with which a source loads the kind. Not every source loads them, because the rights to
+   * them are separate. Default: every source loads the kind.
+   */
+  readonly parts?: readonly string[];
   /** Whether objects of the type have no namespace. Default: every object has one. */
   readonly isClusterScoped?: (type: KindName) => boolean;
   /** Returns what an inventory keeps of an object; null for nothing. */
@@ -78,9 +81,6 @@ export interface Watch {
   /** The store that lacks objects while the kind is not listed. Default: the store of the kind. */
   readonly unlistedIn?: StoreKey;
 }
-
-/** A part of a cluster that not every source loads, because the rights to it are separate. */
-export type ClusterPart = "resources" | "identities" | "fieldExports" | "carmMaps" | "secrets" | "identityAccounts";
 
 /** A check that only compares sizes. */
 export type SizeLimit = Required<Pick<LimitOfKind, "code" | "fix" | "example">>;
@@ -143,6 +143,10 @@ export interface Kind {
   readonly isBasic?: true;
   /** Whether an object of the kind can change the role of a resource or a cluster. */
   readonly choosesRole?: true;
+  /** Returns whether a value refers to an object of the kind, which chooses a role then. Default: none does. */
+  readonly isReference?: (value: JsonObject) => boolean;
+  /** Returns whether an object of an unknown kind is probably of the kind in another version. Default: none is. */
+  readonly resembles?: (object: JsonObject) => boolean;
   /** Whether the type of the objects is probably a misspelling of another one. */
   readonly isMisspelled?: true;
   /** The mode in which controllers read the objects. Default: every mode. */

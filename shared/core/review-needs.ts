@@ -1,6 +1,6 @@
+import type { KindFilter } from "../formats/object-meta.ts";
 import type { JsonObject } from "../formats/json.ts";
 import type { Paced } from "../formats/paced.ts";
-import type { KindFilter } from "./capa-kinds.ts";
 import type { CheckEntry, CheckInput } from "./check.ts";
 import type { DecisionSettings, Runtime } from "./context.ts";
 import type { Inventory } from "./inventory.ts";

@@ -1,3 +1,6 @@
+/** The default audience of the tokens for STS. */
+export const STS_AUDIENCE = "sts.amazonaws.com";
+
 /** A session tag: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_session-tags.html */
 export interface SessionTag {
   readonly key: string;

@@ -1,9 +1,9 @@
+import { STS_AUDIENCE } from "./session.ts";
 import {
   ACCOUNT, ADDRESS, AUDIENCE, CHECK_SEVERITY, type Command, COUNT, type Definition, GROUP, HTTPS_URL,
   IDENTITY_NAMESPACE, IDENTITY_REFERENCE, IMAGE, LOOPBACK_URL, NAMESPACE, OBJECT_NAME, REGION, ROLE, SERVICE_ACCOUNT,
   SESSION_NAME, SIDECAR_ARGUMENT, SIDECAR_VARIABLE, USER_PATTERN, VERSION,
 } from "./setting-definition.ts";
-import { STS_AUDIENCE } from "./capa-kinds.ts";
 import { LIMITS } from "./limits.ts";
 import { PROFILE_NAMES } from "./profiles.ts";
 import { OF_SELECTORS, REVIEWERS, TRUST_SETTINGS } from "./trust-settings.ts";

@@ -1,7 +1,6 @@
 import { SELECTOR_GROUP } from "./ack-groups.ts";
-import { identityKindOf, identityPlural, INFRASTRUCTURE_GROUP } from "./capa-kinds.ts";
 
-/** A selector or an identity that a requester needs the right to `use`. */
+/** A selector, or another object, that a requester needs the right to `use`. */
 export interface UsedObject {
   readonly group: string;
   /** The plural of the kind of the object; `*` for every kind. */
@@ -18,13 +17,6 @@ export interface ObjectUse extends UsedObject {
 
 export function usedSelector(name: string): UsedObject {
   return { group: SELECTOR_GROUP, resource: "iamroleselectors", name };
-}
-
-/** Null stands for every identity. */
-export function usedIdentity(identity: Readonly<Record<"kind" | "name", string>> | null): UsedObject {
-  const kind = identity === null ? null : identityKindOf(identity.kind);
-  const resource = kind === null ? "*" : identityPlural(kind);
-  return { group: INFRASTRUCTURE_GROUP, resource, name: identity?.name ?? "" };
 }
 
 /** Returns the RBAC rule that permits the use of the object. KINDS and NAME stand for what the user must fill in. */

@@ -1,8 +1,9 @@
 import { basename, dirname, join, normalize } from "node:path";
-import { isACKGroup, isCARMMapName } from "../core/ack-groups.ts";
+import { isACKGroup } from "../core/ack-groups.ts";
 import { field, isJsonObject, stringAt } from "../formats/json.ts";
 import { parseValues } from "./manifest-reader.ts";
 import { mentionsIn, type Unjudged } from "./unjudged.ts";
+import { kindOf } from "../kinds.ts";
 
 const KUSTOMIZATION = /^(?:kustomization\.ya?ml|Kustomization)$/;
 
@@ -74,10 +75,10 @@ function isRoleTarget(target: unknown): boolean {
   return kind === "" ? group === "" || isACKGroup(group) : mentionsIn(`apiVersion: ${group}/\nkind: ${kind}`) > 0;
 }
 
-/** Returns the number of CARM maps that generators create. */
+/** Returns the number of ConfigMaps that generators create and that can choose a role. */
 function countMaps(kustomization: unknown): number {
   const names = itemsIn(kustomization, "configMapGenerator").map((one) => stringAt(one, "name") ?? "");
-  return names.filter(isCARMMapName).length;
+  return names.filter((name) => kindOf({ group: "", kind: "ConfigMap", name })?.choosesRole === true).length;
 }
 
 function itemsIn(value: unknown, key: string): readonly unknown[] {

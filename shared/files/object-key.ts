@@ -1,4 +1,5 @@
 import { isSelector } from "../core/ack-groups.ts";
+import type { NamedKind } from "../core/kind.ts";
 import { kindOf } from "../kinds.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
 import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
@@ -45,22 +46,18 @@ export function setNamespaces(manifests: readonly Manifest[], namespace: string)
   });
 }
 
-/** The cluster-scoped kinds, in the form `KIND.GROUP`. A kind that is not in this list is treated as namespaced. */
+/** The cluster-scoped kinds that no decision reads, in the form `KIND.GROUP`. Others are treated as namespaced. */
 const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
-  "IAMRoleSelector.services.k8s.aws",
-  "Namespace.",
-  "CustomResourceDefinition.apiextensions.k8s.io",
   "ClusterRole.rbac.authorization.k8s.io",
   "ClusterRoleBinding.rbac.authorization.k8s.io",
   "MutatingWebhookConfiguration.admissionregistration.k8s.io",
   "ValidatingWebhookConfiguration.admissionregistration.k8s.io",
-  "AWSClusterControllerIdentity.infrastructure.cluster.x-k8s.io",
-  "AWSClusterRoleIdentity.infrastructure.cluster.x-k8s.io",
-  "AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io",
 ]);
 
-function isClusterScoped({ group, kind }: { readonly group: string; readonly kind: string }): boolean {
-  return CLUSTER_SCOPED.has(`${kind}.${group}`);
+function isClusterScoped(type: NamedKind): boolean {
+  const { served, watch } = kindOf(type) ?? {};
+  return served?.scope === "Cluster" || watch?.isClusterScoped?.(type) === true
+    || CLUSTER_SCOPED.has(`${type.kind}.${type.group}`);
 }
 
 /** Returns the namespace in which the API server stores the object; "" for a cluster-scoped object. */

@@ -1,8 +1,7 @@
-import { CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP, isCAPAKind } from "../core/capa-kinds.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
-import {
-  definedKind, isACKGroup, isCARMMap, isKindDefinition, isNamespace, SELECTOR_GROUP, SELECTOR_KIND,
-} from "../core/ack-groups.ts";
+import { definedKind, isACKGroup, isKindDefinition, SELECTOR_GROUP, SELECTOR_KIND } from "../core/ack-groups.ts";
+import type { NamedKind } from "../core/kind.ts";
+import { kindOf, KINDS } from "../kinds.ts";
 import { objectReference } from "../formats/object-meta.ts";
 
 const NO_OBJECT = "not a Kubernetes object; expected fields such as apiVersion and kind";
@@ -18,20 +17,25 @@ export function asObject(value: unknown): { readonly object: JsonObject } | { re
 /** Whether a value that is not a Kubernetes object has an API group or a kind that is read, so it was meant as one. */
 export function resemblesReadObject(value: unknown): boolean {
   const [group = ""] = (stringAt(value, "apiVersion") ?? "").split("/");
-  return group.endsWith(SELECTOR_GROUP) || CAPA_GROUPS.has(group) || stringAt(value, "kind") === SELECTOR_KIND;
+  return group.endsWith(SELECTOR_GROUP) || GROUPS.has(group) || stringAt(value, "kind") === SELECTOR_KIND;
 }
 
-const CAPA_GROUPS: ReadonlySet<string> = new Set([INFRASTRUCTURE_GROUP, CONTROL_PLANE_GROUP]);
+/** The groups, except that of the core, of the kinds that can choose a role. */
+const GROUPS: ReadonlySet<string> = new Set(KINDS.flatMap(({ choosesRole, served }) => (
+  choosesRole === true ? served?.groups.flatMap(({ group }) => (group === "" ? [] : group)) ?? [] : []
+)));
 
 /** Whether any decision reads objects of this kind. */
 export function isRead(object: JsonObject): boolean {
-  if (isKindDefinition(object)) return isReadKind(definedKind(object));
+  if (isKindDefinition(object)) return isReadKind({ ...definedKind(object), name: "" });
   const type = objectReference(object);
-  return isReadKind(type) || type.kind === SELECTOR_KIND || isNamespace(object) || isCARMMap(object);
+  return isReadKind(type) || type.kind === SELECTOR_KIND;
 }
 
-function isReadKind(type: { readonly group: string; readonly kind: string }): boolean {
-  return type.group === SELECTOR_GROUP || isACKGroup(type.group) || isCAPAKind(type);
+function isReadKind(type: NamedKind): boolean {
+  if (type.group === SELECTOR_GROUP || isACKGroup(type.group)) return true;
+  const kind = kindOf(type);
+  return kind?.choosesRole === true && kind.isMisspelled !== true;
 }
 
 /** Returns the items if the object's kind ends in `List`. Returns null for any other object. */

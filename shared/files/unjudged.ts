@@ -1,8 +1,6 @@
-import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
-import { SELECTOR_GROUP, SELECTOR_KIND } from "../core/ack-groups.ts";
-import { CONTROL_PLANE_GROUP, IDENTITY_KINDS, INFRASTRUCTURE_GROUP, REFERRER_KINDS } from "../core/capa-kinds.ts";
-import { kindOf } from "../kinds.ts";
-import { field, isJsonObject, type JsonObject } from "../formats/json.ts";
+import { SELECTOR_GROUP } from "../core/ack-groups.ts";
+import { kindOf, KINDS } from "../kinds.ts";
+import { isJsonObject, type JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { countOf } from "../formats/text.ts";
 import { containedObjects, isManifest } from "./contained.ts";
@@ -34,11 +32,16 @@ export function choosesRole(object: JsonObject): boolean {
   return kindOf(objectReference(object))?.choosesRole === true;
 }
 
-const KINDS = [SELECTOR_KIND, "Namespace", ...IDENTITY_KINDS, ...REFERRER_KINDS.map(({ kind }) => kind)];
+const CHOOSING = KINDS.filter((kind) => kind.choosesRole === true);
+/** The kinds of which every object can choose a role, and the names of the objects of the others. */
+const NAMED = CHOOSING.flatMap(({ types, names }) => (
+  typeof types === "function" || names !== undefined ? [] : types.map((type) => type.replace(/\..*/, ""))
+));
+const NAMES = CHOOSING.flatMap(({ watch }) => watch?.names ?? []);
 /** Matches the type of an object that can choose a role, in YAML or JSON. */
 const MENTION = new RegExp([
   `apiVersion["']?: {0,9}["']?[\\w.-]{0,99}\\b${SELECTOR_GROUP.replaceAll(".", "\\.")}/`,
-  `kind["']?: {0,9}["']?(?:${KINDS.join("|")})\\b`, `name["']?: {0,9}["']?(?:${ACCOUNT_MAP}|${TEAM_MAP})\\b`,
+  `kind["']?: {0,9}["']?(?:${NAMED.join("|")})\\b`, ...NAMES.map((name) => `name["']?: {0,9}["']?${name}\\b`),
 ].join("|"));
 
 /** Returns the number of documents in a text that mention an object that can choose a role. */
@@ -52,8 +55,7 @@ export function mentionsIn(text: string): number {
  * should exclude texts without mentions.
  */
 export function hiddenIn(object: JsonObject): readonly Pick<Unjudged, "reason" | "count">[] {
-  const { group } = objectReference(object);
-  if (isOfUnknownKind(group, object)) return [{ reason: "unknown-kind", count: 1 }];
+  if (RESEMBLES.some((resembles) => resembles(object))) return [{ reason: "unknown-kind", count: 1 }];
   const judged = new Set<unknown>(containedObjects(object).map((one) => one.object));
   const all = [
     { reason: "embedded", count: countHidden(object, judged) },
@@ -62,28 +64,17 @@ export function hiddenIn(object: JsonObject): readonly Pick<Unjudged, "reason" |
   return all.filter(({ count }) => count > 0);
 }
 
-const REFERABLE: ReadonlySet<unknown> = new Set(IDENTITY_KINDS);
+const REFERENCES = KINDS.flatMap(({ isReference }) => isReference ?? []);
+const RESEMBLES = KINDS.flatMap(({ resembles }) => resembles ?? []);
 
 /** Counts no reference in an object that is counted itself. */
 function countReference(value: unknown): number | null {
-  if (isIdentityReference(value)) return 1;
+  if (isJsonObject(value) && REFERENCES.some((isReference) => isReference(value))) return 1;
   return isChoosingManifest(value) ? 0 : null;
 }
 
 function isChoosingManifest(value: unknown): boolean {
   return isManifest(value) && choosesRole(value);
-}
-
-/** Whether a value has only the fields of an `identityRef`. */
-function isIdentityReference(value: unknown): boolean {
-  if (!isJsonObject(value) || !REFERABLE.has(value["kind"])) return false;
-  return Object.keys(value).length === 2 && typeof value["name"] === "string";
-}
-
-function isOfUnknownKind(group: string, object: JsonObject): boolean {
-  if (group !== INFRASTRUCTURE_GROUP && group !== CONTROL_PLANE_GROUP) return false;
-  const spec = field(object, "spec");
-  return [spec, field(field(spec, "template"), "spec")].some((one) => field(one, "identityRef") !== undefined);
 }
 
 /** Returns the number of objects that can choose a role in a list or object, and in its texts, except `judged`. */

@@ -1,9 +1,16 @@
 import { field, type JsonObject, stringAt, stringMap } from "./json.ts";
 
-/** What identifies a Kubernetes object. Missing strings are "". */
-export interface ObjectID {
+/** The type of an object. */
+export interface KindName {
   readonly group: string;
   readonly kind: string;
+}
+
+/** Chooses types of objects. */
+export type KindFilter = (type: KindName) => boolean;
+
+/** What identifies a Kubernetes object. Missing strings are "". */
+export interface ObjectID extends KindName {
   readonly namespace: string;
   readonly name: string;
 }

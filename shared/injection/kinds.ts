@@ -15,7 +15,7 @@ const NOT_A_MIRROR_POD: Condition = {
  * while the webhook is down.
  */
 const OF_PODS = {
-  onlyFor: "--inject", optIn: INJECT_LABEL,
+  onlyFor: "injection", optIn: INJECT_LABEL,
   operations: ["CREATE"], whenDown: "Fail", namespaces: "others", conditions: [NOT_A_MIRROR_POD],
 } as const;
 

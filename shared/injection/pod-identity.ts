@@ -1,4 +1,4 @@
-import { STS_AUDIENCE } from "../core/capa-kinds.ts";
+import { STS_AUDIENCE } from "../core/session.ts";
 import { field, type JsonObject, stringAt } from "../formats/json.ts";
 import { type Container, type Mount, objectsAt, type Pod, valueOf, type Variable, type Volume } from "../core/pod.ts";
 import { FULL_URI, ROLE_ARN_VARIABLE, TOKEN_FILE, WEB_IDENTITY_TOKEN_FILE } from "../core/sdk-variables.ts";

@@ -1,8 +1,8 @@
-import type { KindName } from "../core/capa-kinds.ts";
+import type { KindName } from "../formats/object-meta.ts";
 import type { WatchedKind } from "../api/watched-kind.ts";
 import { definedKind } from "../core/ack-groups.ts";
 import { conditionsOfType } from "../core/kept-fields.ts";
-import type { ClusterPart, Kind, Watch } from "../core/kind.ts";
+import type { Kind, Watch } from "../core/kind.ts";
 import type { StoreKey } from "../core/store.ts";
 import { field, type JsonObject, stringAt } from "../formats/json.ts";
 import { kindOf, KINDS } from "../kinds.ts";
@@ -11,7 +11,7 @@ import { kindOf, KINDS } from "../kinds.ts";
  * Returns the watched kinds of a part of the cluster, excluding the kinds whose version a definition states. The part
  * null has the kinds that every source loads. The namespace "" stands for all namespaces.
  */
-export function fixedKinds(part: ClusterPart | null, namespace = ""): readonly WatchedKind[] {
+export function fixedKinds(part: string | null, namespace = ""): readonly WatchedKind[] {
   return KINDS.flatMap((kind) => {
     const parts = kind.watch?.parts;
     const isOfPart = part === null ? parts === undefined : parts?.includes(part) === true;
@@ -38,7 +38,7 @@ export function fixedKindsOf({ types, served, watch }: Kind, namespace = ""): re
 
 /** A kind that a definition defines, the parts of a cluster that contain it, and the store of its objects. */
 export interface ServedKind extends WatchedKind {
-  readonly parts: readonly ClusterPart[];
+  readonly parts: readonly string[];
   readonly store: StoreKey | null;
 }
 
@@ -56,7 +56,7 @@ export function servedKind(definition: JsonObject): ServedKind | null {
   const version = versionToList(field(spec, "versions"));
   const plural = stringAt(spec, "names", "plural");
   if (version === null || plural === null || stringAt(spec, "scope") !== scopeOf(known.watch, type)) return null;
-  return { ...type, version, plural, pageSize, parts, store: storeOf(known), transform };
+  return { ...type, version, plural, isDefined: true, pageSize, parts, store: storeOf(known), transform };
 }
 
 /** Returns the store that lacks objects while the kind is not listed. */

@@ -4,11 +4,9 @@ import { type SteadyClock, systemClock } from "../core/clock.ts";
 import type { KubernetesAPI } from "../api/api.ts";
 import { Outage } from "../api/outage.ts";
 import type { WatchedKind } from "../api/watched-kind.ts";
-import type { KindName } from "../core/capa-kinds.ts";
-import type { ClusterPart } from "../core/kind.ts";
 import { ResolverError } from "../formats/errors.ts";
 import type { JsonObject } from "../formats/json.ts";
-import { apiVersionOf, objectReference } from "../formats/object-meta.ts";
+import { apiVersionOf, type KindName, objectReference } from "../formats/object-meta.ts";
 import { countOf } from "../formats/text.ts";
 import { Inventory } from "../core/inventory.ts";
 import { fixedKinds, fixedKindsOf } from "./cluster-kinds.ts";
@@ -196,9 +194,9 @@ interface LoadedPart {
   readonly inAllNamespaces?: boolean | undefined;
 }
 
-function loadedParts(options: ClusterSourceOptions): ReadonlyMap<ClusterPart, LoadedPart> {
+function loadedParts(options: ClusterSourceOptions): ReadonlyMap<string, LoadedPart> {
   const { resources, identities, fieldExports, carmMaps, identitySecretNamespace: namespace = null } = options;
-  const parts: readonly (readonly [ClusterPart, LoadedPart | null])[] = [
+  const parts: readonly (readonly [string, LoadedPart | null])[] = [
     ["resources", resources === undefined ? null : {}], ["identities", identities === true ? {} : null],
     ["fieldExports", fieldExports === true ? {} : null], ["carmMaps", carmMaps ?? null],
     ["secrets", namespace === null ? null : { namespace }],
@@ -215,7 +213,7 @@ interface OptionalStore {
   readonly isRequired: boolean;
 }
 
-function optionalStores(loaded: ReadonlyMap<ClusterPart, LoadedPart>): readonly OptionalStore[] {
+function optionalStores(loaded: ReadonlyMap<string, LoadedPart>): readonly OptionalStore[] {
   return KINDS.flatMap((kind): OptionalStore[] => {
     const { store, watch: { parts, storeOfOthers } = {} } = kind;
     if (store === undefined || parts === undefined) return [];

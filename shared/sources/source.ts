@@ -1,4 +1,4 @@
-import type { KindName } from "../core/capa-kinds.ts";
+import type { KindName } from "../formats/object-meta.ts";
 import type { JsonObject } from "../formats/json.ts";
 import type { Inventory } from "../core/inventory.ts";
 

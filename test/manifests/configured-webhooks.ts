@@ -5,7 +5,7 @@ import { ACK_GROUPS } from "../../shared/core/ack-groups.ts";
 
 export const OPTIONS: WebhookOptions = {
   namespace: "ack-role-resolver", ackSystemNamespace: "ack-system", url: null, caBundle: null, ackGroups: ACK_GROUPS,
-  enabled: new Set(["--inject"]),
+  enabled: new Set(["injection"]),
 };
 
 type Configured = V1MutatingWebhook | V1ValidatingWebhook;

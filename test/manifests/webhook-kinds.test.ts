@@ -54,7 +54,7 @@ test("matches FieldExports of every version in every namespace", (t) => {
 });
 
 test("excludes namespaces only from the reviews of resources and Pods, which affect no other namespace", (t) => {
-  const all = configured({ excludedNamespaces: ["legacy"], enabled: new Set(["--inject", "AC-05"]) });
+  const all = configured({ excludedNamespaces: ["legacy"], enabled: new Set(["injection", "AC-05"]) });
   const isExcluding = ({ namespaceSelector }: (typeof all)[number]): boolean => (
     JSON.stringify(namespaceSelector ?? null).includes('"legacy"')
   );

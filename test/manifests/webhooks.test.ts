@@ -158,7 +158,7 @@ test("calls the mutating webhooks again if another webhook changes the object", 
   t.end();
 });
 
-test("calls the webhooks for Pods only with --inject, and only for labeled Pods outside of its own namespace", (t) => {
+test("calls the webhooks for Pods only with injection, and only for labeled Pods outside of its own namespace", (t) => {
   const ofPods = WEBHOOKS.filter(([name]) => String(name).includes("pods."));
   t.equal(configured({ enabled: new Set() }).length, WEBHOOKS.length - ofPods.length);
   const key = "ack-role-resolver.io/inject";
@@ -200,7 +200,7 @@ test("calls the resource webhooks for every ACK group in every namespace, also k
 });
 
 test("exempts namespaces only from reviews of Pods and Namespaces, whose denial could lock the cluster out", (t) => {
-  const all = configured({ enabled: new Set(["--inject", "AC-05"]) });
+  const all = configured({ enabled: new Set(["injection", "AC-05"]) });
   const exempting = all.filter((one) => JSON.stringify(one.namespaceSelector ?? null).includes('"kube-system"'));
   t.same(exempting.map(({ name }) => name.replace(".ack-role-resolver.io", "")), [
     "pods.mutate", "namespace.pods.mutate", "namespaces.validate", "pods.validate", "namespace.pods.validate",

@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import { PART_KINDS } from "../../../shared/core/cluster-parts.ts";
+import { PART_KINDS } from "../../../shared/capa/cluster-parts.ts";
 import { CAPA_CRDS, PART_CRDS, REFERRER_CRDS } from "../../fixtures/capa/crds.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster, RequestOptions } from "../apiserver/cluster.ts";

@@ -1,8 +1,8 @@
+import { usedIdentity } from "../../../shared/capa/cluster-identity-uses.ts";
 import { usesOfNamespace, usesOfResource } from "../../../shared/ack/selector-uses.ts";
 import { needsAccessReviews } from "../../../shared/judges.ts";
 import { INVENTORY_KINDS } from "../../../shared/kinds.ts";
 import { test } from "tap";
-import { usedIdentity } from "../../../shared/core/use-rights.ts";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import { refTo } from "../capa-objects.ts";
 import { bucketObject, inventoryWith, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";

@@ -1,5 +1,5 @@
+import type { KindName } from "../../../shared/formats/object-meta.ts";
 import { type Test, test } from "tap";
-import type { KindName } from "../../../shared/core/capa-kinds.ts";
 import type { ClusterSource, ClusterSourceOptions } from "../../../shared/sources/cluster-source.ts";
 import {
   BUCKETS, definition, DEFINITIONS, type FakeCluster, fakeCluster, NAMESPACES_PATH, SELECTORS_PATH,

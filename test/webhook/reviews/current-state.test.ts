@@ -1,5 +1,5 @@
+import type { KindName } from "../../../shared/formats/object-meta.ts";
 import { type Test, test } from "tap";
-import type { KindName } from "../../../shared/core/capa-kinds.ts";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import type { Proof } from "../../../shared/sources/source.ts";

@@ -1,6 +1,6 @@
 import { field, type FieldPath, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
-import { objectMeta, objectReference, splitAPIVersion } from "../formats/object-meta.ts";
-import { CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP, type KindName, REFERRER_KINDS } from "./capa-kinds.ts";
+import { type KindName, objectMeta, objectReference, splitAPIVersion } from "../formats/object-meta.ts";
+import { CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP, REFERRER_KINDS } from "../core/capa-kinds.ts";
 
 // The objects without an identityRef for which CAPA uses the identity of their Cluster. CAPA finds the Cluster of a
 // machine or a pool by the label of its owner, which is a Machine or a MachinePool, and that of an AWSFargateProfile by
