@@ -48,12 +48,12 @@ function bind(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
 }
 
 /** Yields a problem for each ACK kind of an unknown group, and for a CRD of IAMRoleSelector that lacks fields. */
-function* definitionProblems({ inventory, settings: { injection: { extraGroups } } }: ProblemScope): Iterable<Problem> {
+function* definitionProblems({ inventory, settings }: ProblemScope): Iterable<Problem> {
   for (const { group, kind, name, uid } of inventory.kinds.definitions()) {
     const subject = {
       apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", namespace: "", name, uid,
     };
-    const stored = { group, kind, inventory, selectors: [], extraGroups };
+    const stored = { group, kind, inventory, selectors: [], extraGroups: settings.injection.extraGroups };
     const missing = Array.from(AUD_08.find(stored), ({ message }) => message);
     if (missing.length > 0) {
       yield { subject, reason: "SelectorFieldsPruned", note: noteOf(missing.join("; "), AUD_08.fix) };

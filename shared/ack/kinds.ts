@@ -155,10 +155,7 @@ export const ADOPTED_RESOURCE = {
   reviews: [{ ...CLOSED, operations: CREATE_AND_UPDATE }],
   waivers: STATUS_WAIVERS,
   watch: { pageSize: PAGE, parts: ["fieldExports"], keep: keepNothing, unlistedIn: RESOURCES },
-  limit: {
-    code: "ACK-35", fix: SPLIT,
-    example: "a Bucket whose spec is nested deeper than 100 levels",
-  },
+  limit: RESOURCE.limit,
 } as const satisfies Kind;
 
 /** Returns the whole selector, because checks report any of its fields. */

@@ -76,7 +76,7 @@ export const ACK_05: QuickCheck<ResourceChange> = {
   *find(change): Iterable<Fault> {
     const check = { id: "ACK-05", fix: LABEL[change.settings.mode] };
     const permission = ownRolePermission(check, change, change.resource.namespace);
-    const isIgnored = change.settings.mode === "carm" && IGNORED_NAMESPACES.has(change.resource.namespace);
+    const isIgnored = change.settings.mode !== "selectors" && IGNORED_NAMESPACES.has(change.resource.namespace);
     const move = { fix: "move the resource to another namespace, unless the controller's account is intended" };
     yield { path: METADATA, message: resolutionClause(change.resolution), ...permission, ...(isIgnored && move) };
   },
@@ -97,7 +97,7 @@ export const ACK_05B: QuickCheck<ResourceChange> = {
   when: (change) => usesDefaultRole(change) && requiresSelector(change),
   *find(change): Iterable<Fault> {
     const { resource: { namespace }, settings: { mode } } = change;
-    const required = mode === "carm" ? "a role of the CARM maps" : "a selector";
+    const required = mode !== "selectors" ? "a role of the CARM maps" : "a selector";
     const message = `namespace ${namespace} requires ${required}, but the resource would use the controller's own role`;
     yield { path: METADATA, message };
   },
@@ -154,7 +154,7 @@ function clauseOf(name: string, state: State): string {
 /** Maps the name of each selector that the resource uses before or after the change to the last of these states. */
 function selectorUses(change: ResourceChange): ReadonlyMap<string, State> {
   const { inventory, resource, settings, stored } = change;
-  if (settings.mode === "carm") return new Map();
+  if (settings.mode !== "selectors") return new Map();
   const after = usedSelectors(inventory, resource).map((name) => [name, "after"] as const);
   const before = stored === null ? [] : usedSelectors(inventory, stored.resource);
   return new Map([...before.map((name) => [name, "before"] as const), ...after]);
@@ -173,7 +173,7 @@ export const ACK_06: QuickCheck<ResourceChange> = {
   on: ["UPDATE"],
   ofChange: true,
   find: (change) => (
-    change.stored === null || change.settings.mode === "carm" ? [] : movedFaults(change, change.stored)
+    change.stored === null || change.settings.mode !== "selectors" ? [] : movedFaults(change, change.stored)
   ),
 };
 

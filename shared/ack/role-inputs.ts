@@ -47,7 +47,7 @@ export const ACK_36: QuickCheck<Pick<CheckContext, "settings"> & { readonly reso
 
 /** Yields a fault if the annotation `use-selector` of an object has no effect. */
 export function* ignoredChoiceFaults({ mode, runtime }: DecisionSettings): Iterable<Fault> {
-  if (mode === "carm") {
+  if (mode !== "selectors") {
     const fix = "remove the annotation, or switch the controllers and --mode to selectors";
     yield { path: CHOICE_PATH, message: "the annotation has no effect with --mode carm", fix };
   } else if (runtime === "ack") {
@@ -62,5 +62,5 @@ export function* ignoredChoiceFaults({ mode, runtime }: DecisionSettings): Itera
 export function choiceFor(
   { inventory, settings }: CheckContext, resource: Pick<ACKResource, "namespace" | "annotations">,
 ): Choice | null {
-  return settings.mode === "carm" ? null : choiceOf(inventory, resource);
+  return settings.mode !== "selectors" ? null : choiceOf(inventory, resource);
 }

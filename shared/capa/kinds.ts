@@ -100,10 +100,7 @@ export const CLUSTER = {
 export const CLUSTER_PART = {
   id: "cluster-part", types: isPartKind, path: "clusters", warnsOnly: [byCAPA, byClusterAPI, ...CLEANUP],
   served: { groups: pluralsByGroup(PART_KINDS), version: "*", scope: "Namespaced" },
-  reviews: [{ ...USE, operations: EVERY_WRITE }], limit: {
-    code: "AC-08", fix: "split the object, or remove values from it",
-    example: "an AWSCluster whose spec is nested deeper than 100 levels",
-  },
+  reviews: [{ ...USE, operations: EVERY_WRITE }], limit: CLUSTER.limit,
   rights: { "identity-tenant": [...READ, ...WRITE] },
 } as const satisfies Kind;
 
