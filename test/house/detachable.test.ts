@@ -17,6 +17,7 @@ interface Feature {
 }
 
 const FEATURES: readonly Feature[] = [
+  { name: "capa", folders: foldersNamed("capa") },
   { name: "carm", folders: foldersNamed("carm") },
   { name: "injection", folders: [...foldersNamed("injection"), "shared/controllers/injection-judges.ts"] },
   { name: "trust", folders: foldersNamed("trust") },
@@ -25,8 +26,9 @@ const FEATURES: readonly Feature[] = [
 
 /** The registries and the composition roots, which alone name what can be taken out. */
 const ROOTS: ReadonlySet<string> = new Set([
-  "build.ts", "cli/features.ts", "docs/generate.ts", "docs/metrics.ts", "manifests/policies.ts", "manifests/render.ts", "shared/judges.ts",
-  "shared/kinds.ts", "sidecar/wiring.ts", "webhook/main.ts", "webhook/reconciling/tasks.ts",
+  "build.ts", "cli/features.ts", "docs/generate.ts", "docs/metrics.ts", "manifests/policies.ts",
+  "manifests/render.ts", "shared/judges.ts", "shared/kinds.ts", "sidecar/wiring.ts", "webhook/main.ts",
+  "webhook/reconciling/tasks.ts",
 ]);
 const MAX_LINES = 20;
 
