@@ -10,7 +10,7 @@ import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "./policies.ts";
 import { listsOf } from "./policies/policy.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
 import { CATALOGUE } from "../shared/judges.ts";
-import { CAPA, CONTROLLER_IDENTITY_RIGHTS, IDENTITY_READER } from "./capa/rights.ts";
+import { CAPA, CONTROLLER_IDENTITY_RIGHTS, IDENTITY_READER } from "./capa/parts.ts";
 import { CARM_MAP_RIGHTS } from "./carm/maps.ts";
 import { INJECTION } from "./injection/rights.ts";
 import type { ManifestOptions, Part } from "./part.ts";

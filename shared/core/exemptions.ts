@@ -85,11 +85,16 @@ export function isACKController(
     || controllerUsers.some((pattern) => matchesPattern(pattern, requester.username));
 }
 
+type CAPASettings = Pick<DecisionSettings, "capaServiceAccounts">;
+
 /** Returns whether the requester is a service account of CAPA, which writes identities and clusters. */
-export function isCAPAController(
-  requester: Requester, { capaServiceAccounts }: Pick<DecisionSettings, "capaServiceAccounts">,
-): boolean {
+export function isCAPAController(requester: Requester, { capaServiceAccounts }: CAPASettings): boolean {
   return hasAccountOf(requester, capaServiceAccounts);
+}
+
+/** Returns whether the requester is a controller of ACK or CAPA. */
+export function isController(requester: Requester, settings: ControllerSettings & CAPASettings): boolean {
+  return isACKController(requester, settings) || isCAPAController(requester, settings);
 }
 
 /** Returns whether the requester is a service account of Cluster API, which creates machines for users. */
@@ -206,7 +211,7 @@ export interface ReviewedRequest {
 }
 
 export interface WarnContext {
-  readonly settings: ControllerSettings & Pick<DecisionSettings, "capaServiceAccounts" | "clusterAPIServiceAccounts">;
+  readonly settings: ControllerSettings & CAPASettings & Pick<DecisionSettings, "clusterAPIServiceAccounts">;
   readonly inventory: TerminatingNamespaces;
 }
 

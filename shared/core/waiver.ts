@@ -1,6 +1,6 @@
 import { WAIVER_ANNOTATION } from "./annotation-keys.ts";
 import type { DecisionSettings, Requester } from "./context.ts";
-import { type ControllerSettings, isACKController, isCAPAController } from "./exemptions.ts";
+import { isController } from "./exemptions.ts";
 import { annotationPath, type JsonObject } from "../formats/json.ts";
 import { annotationAt } from "../formats/object-meta.ts";
 import { listOf, MAX_NAMES, quote } from "../formats/text.ts";
@@ -8,8 +8,7 @@ import { LIMITS } from "./limits.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 import { NEEDS } from "./requirements.ts";
 
-type WaiverSettings = ControllerSettings
-  & Pick<DecisionSettings, "waiverUsers" | "waiverGroups" | "capaServiceAccounts">;
+type WaiverSettings = Parameters<typeof isController>[1] & Pick<DecisionSettings, "waiverUsers" | "waiverGroups">;
 
 /** A write of an object that may have the waiver annotation. */
 interface WaiverChange {
@@ -70,8 +69,4 @@ export function mayWaive(requester: Requester, settings: WaiverSettings): boolea
   const isListed = waiverUsers.includes(requester.username)
     || requester.groups.some((group) => waiverGroups.includes(group));
   return isListed && !isController(requester, settings);
-}
-
-function isController(requester: Requester, settings: WaiverSettings): boolean {
-  return isACKController(requester, settings) || isCAPAController(requester, settings);
 }

@@ -1,4 +1,4 @@
-import { serviceAccountIdentityCRD } from "../../manifests/capa/identity-crd.ts";
+import { serviceAccountIdentityCRD } from "../../manifests/capa/parts.ts";
 import { test } from "tap";
 import { type CRDSchema, iamRoleSelectorCRD } from "../../manifests/crds.ts";
 import type { Runtime } from "../../shared/core/context.ts";

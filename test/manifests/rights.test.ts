@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { identityRoles } from "../../manifests/capa/rights.ts";
+import { identityRoles } from "../../manifests/capa/parts.ts";
 import type { ManifestOptions } from "../../manifests/part.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "../../manifests/policies.ts";
 import { listsOf } from "../../manifests/policies/policy.ts";

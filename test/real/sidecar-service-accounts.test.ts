@@ -1,4 +1,4 @@
-import { serviceAccountIdentityCRD } from "../../manifests/capa/identity-crd.ts";
+import { serviceAccountIdentityCRD } from "../../manifests/capa/parts.ts";
 import { createPublicKey, verify } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

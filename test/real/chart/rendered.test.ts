@@ -1,4 +1,4 @@
-import { serviceAccountIdentityCRD } from "../../../manifests/capa/identity-crd.ts";
+import { serviceAccountIdentityCRD } from "../../../manifests/capa/parts.ts";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { parse } from "yaml";

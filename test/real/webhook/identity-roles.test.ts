@@ -1,5 +1,4 @@
-import { serviceAccountIdentityCRD } from "../../../manifests/capa/identity-crd.ts";
-import { identityRoles } from "../../../manifests/capa/rights.ts";
+import { identityRoles, serviceAccountIdentityCRD } from "../../../manifests/capa/parts.ts";
 import { nameOf } from "../../../manifests/rbac.ts";
 import { CAPA_CRDS, PART_CRDS, REFERRER_CRDS } from "../../fixtures/capa/crds.ts";
 import { clusterObject, identityObject, INFRASTRUCTURE, roleIdentity } from "../../shared/capa-objects.ts";
