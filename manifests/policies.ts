@@ -1,4 +1,4 @@
-import { clusterPolicy, IDENTITIES } from "./capa/policies.ts";
+import { CAPA } from "./capa/policies.ts";
 import { CARM_MAPS } from "./carm/maps.ts";
 import type { Runtime } from "../shared/core/context.ts";
 import { SETTINGS } from "../shared/core/settings.ts";
@@ -9,7 +9,7 @@ import {
 import { type Policy, type PolicyLists, policyObjects, type PolicySettings } from "./policies/policy.ts";
 import { selectorPolicy } from "./policies/selectors.ts";
 import {
-  controllerPolicy, type GuardedKind, type ReadOnlyKind, serviceAccountPolicy, waiverPolicy,
+  controllerPolicy, type FeaturePolicies, type GuardedKind, serviceAccountPolicy, waiverPolicy,
 } from "./policies/requesters.ts";
 import type { WebhookOptions } from "./webhooks.ts";
 
@@ -27,7 +27,8 @@ export interface PolicyOptions extends Pick<WebhookOptions, "ackGroups" | "servi
 }
 
 const GUARDED: readonly GuardedKind[] = [CARM_MAPS];
-const READ_ONLY: readonly ReadOnlyKind[] = [IDENTITIES];
+/** The policies and the kinds of features. */
+const FEATURES: readonly FeaturePolicies[] = [CAPA];
 
 /** Returns the policies that contain checks. */
 export function checkPolicies(options: PolicyOptions, lists: PolicyLists): readonly Policy[] {
@@ -37,7 +38,7 @@ export function checkPolicies(options: PolicyOptions, lists: PolicyLists): reado
     fieldExportPolicy(lists, options),
     adoptedResourcePolicy(lists),
     resourcePolicy(lists, options),
-    clusterPolicy(lists),
+    ...FEATURES.flatMap(({ policies }) => policies.map((policyOf) => policyOf(lists))),
     namespacePolicy(lists, options),
     waiverPolicy(lists, options, GUARDED),
   ];
@@ -47,6 +48,6 @@ export function checkPolicies(options: PolicyOptions, lists: PolicyLists): reado
 export function admissionPolicies(options: PolicyOptions, lists: PolicyLists): readonly object[] {
   return [
     ...checkPolicies(options, lists).flatMap((policy) => policyObjects(policy, lists, options)),
-    ...serviceAccountPolicy(options, READ_ONLY),
+    ...serviceAccountPolicy(options, FEATURES.flatMap(({ readOnly }) => readOnly)),
   ];
 }

@@ -10,7 +10,7 @@ import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "./policies.ts";
 import { listsOf } from "./policies/policy.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
 import { CATALOGUE } from "../shared/judges.ts";
-import { CAPA, CONTROLLER_IDENTITY_RIGHTS, IDENTITY_READER } from "./capa/parts.ts";
+import { CAPA } from "./capa/parts.ts";
 import { CARM_MAP_RIGHTS } from "./carm/maps.ts";
 import { INJECTION } from "./injection/rights.ts";
 import type { ManifestOptions, Part } from "./part.ts";
@@ -22,8 +22,8 @@ type ManifestPart = (typeof MANIFEST_PARTS)[number];
 
 /** The parts of the installation, besides the policies and webhooks, in the order in which a client applies them. */
 export const PARTS: readonly Part[] = [
-  { objects: readerRights }, IDENTITY_READER, CARM_MAP_RIGHTS, { objects: commonRights },
-  { value: ".Values.reconciling", objects: reconcilingRights }, CONTROLLER_IDENTITY_RIGHTS,
+  { objects: readerRights }, CARM_MAP_RIGHTS, { objects: commonRights },
+  { value: ".Values.reconciling", objects: reconcilingRights },
   {
     isPrinted: ({ maintainsCertificates = false }) => maintainsCertificates,
     value: 'eq (include "ack-role-resolver.certificates" .) "self-signed"', objects: certificateRights,

@@ -14,21 +14,18 @@ import { DURATION_LIMITS, STS_AUDIENCE } from "../../shared/core/session.ts";
 import { ARN_LENGTH } from "../../shared/formats/arn.ts";
 import { type CRD, definition } from "../crds.ts";
 
-/** The role of sidecars that serve CAPA, which users bind. */
-export const IDENTITY_READER: Part = { objects: () => [clusterRole("identities", rightsOf("identities"))] };
-
-/** The right to create the identity of `--auto-controller-identity`. */
-export const CONTROLLER_IDENTITY_RIGHTS: Part = {
-  isPrinted: ({ autoControllerIdentity = [] }) => autoControllerIdentity.length > 0,
-  value: "and .Values.reconciling .Values.autoControllerIdentity.enabled",
-  // RBAC cannot limit `create` to a name. The policy for the webhook's service account does.
-  objects: (options) => clusterRoleWithBinding("controller-identity", [
-    { apiGroups: [INFRASTRUCTURE_GROUP], resources: [identityPlural(CONTROLLER_IDENTITY)], verbs: ["create"] },
-  ], webhookAccount(options)),
-};
-
-/** The rights to the Secrets of identities, the roles of the users of CAPA, and the definition of an identity. */
+/** The rights to identities and their Secrets, the roles of the users of CAPA, and the definition of an identity. */
 export const CAPA: readonly Part[] = [
+  // The role of sidecars that serve CAPA, which users bind.
+  { objects: () => [clusterRole("identities", rightsOf("identities"))] },
+  {
+    isPrinted: ({ autoControllerIdentity = [] }) => autoControllerIdentity.length > 0,
+    value: "and .Values.reconciling .Values.autoControllerIdentity.enabled",
+    // RBAC cannot limit `create` to a name. The policy for the webhook's service account does.
+    objects: (options) => clusterRoleWithBinding("controller-identity", [
+      { apiGroups: [INFRASTRUCTURE_GROUP], resources: [identityPlural(CONTROLLER_IDENTITY)], verbs: ["create"] },
+    ], webhookAccount(options)),
+  },
   {
     isPrinted: ({ identitySecretNamespace = null }) => identitySecretNamespace !== null,
     value: ".Values.identitySecretNamespace", objects: identitySecretRights,

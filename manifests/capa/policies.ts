@@ -10,7 +10,7 @@ import { DNS_SUBDOMAIN } from "../../shared/formats/names.ts";
 import {
   exemption, isCAPA, METADATA, type Policy, type PolicyLists, WAIVERS, waiverVariables,
 } from "../policies/policy.ts";
-import type { ReadOnlyKind } from "../policies/requesters.ts";
+import type { FeaturePolicies, ReadOnlyKind } from "../policies/requesters.ts";
 import {
   has, HAS_REASON, ifPresent, metadataLimitCheck, outcomes, resolutionCheck, valueOf,
 } from "../policies/resources.ts";
@@ -35,7 +35,7 @@ const OF_CLUSTERS: readonly string[] = [
  * Returns the policy for the annotations of objects that refer to CAPA identities. Exempts CAPA itself from
  * all checks except WAIVER-01.
  */
-export function clusterPolicy(lists: PolicyLists): Policy {
+function clusterPolicy(lists: PolicyLists): Policy {
   const { variable, unlessExempt } = exemption(isCAPA(lists));
   return {
     name: "clusters",
@@ -57,7 +57,7 @@ const IS_IDENTITY = `request.resource.group == ${text(INFRASTRUCTURE_GROUP)} && 
  * The identities, of which the webhook creates that of `--auto-controller-identity`. CAPA's webhook adds an empty
  * selector to it. With a list that is not null, an empty selector allows no namespace.
  */
-export const IDENTITIES: ReadOnlyKind = {
+const IDENTITIES: ReadOnlyKind = {
   isOfKind: IS_IDENTITY,
   creates: {
     name: "isNewControllerIdentity",
@@ -72,3 +72,5 @@ export const IDENTITIES: ReadOnlyKind = {
   created: `${CONTROLLER_IDENTITY} ${CONTROLLER_IDENTITY_NAME} with a list of namespaces`,
   others: "other identities",
 };
+
+export const CAPA: FeaturePolicies = { policies: [clusterPolicy], readOnly: [IDENTITIES] };

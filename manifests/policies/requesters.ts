@@ -107,6 +107,13 @@ function limitedKinds(ackGroups: readonly string[]): V1RuleWithOperations[] {
   }));
 }
 
+/** What a feature adds to the policies. */
+export interface FeaturePolicies {
+  readonly policies: readonly ((lists: PolicyLists) => Policy)[];
+  /** What the webhook may create, and nothing else. */
+  readonly readOnly: readonly ReadOnlyKind[];
+}
+
 /** Objects of kinds that the webhook reads like resources, but must not update. */
 export interface ReadOnlyKind {
   /** An expression: whether the request is for an object of the kind. */

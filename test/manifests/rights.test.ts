@@ -189,9 +189,9 @@ test("each role has the binding that grants it, and only users bind the others",
   t.same(bindings, [
     ["reader", [webhook], null], ["resources", [webhook], null], ["carm-maps", [webhook], "ack-system"],
     ["pending-writes", [webhook], "platform"], ["reconciler", [webhook], "platform"], ["reconciler", [webhook], null],
-    ["controller-identity", [webhook], null], ["certificates", [certificates], "platform"],
-    ["ca-bundle", [certificates], null], ["access-reviews", [webhook], null], ["reader", [controllers], null],
-    ["events", [controllers], null], ["injected-pods", [webhook], "ack-system"],
+    ["certificates", [certificates], "platform"], ["ca-bundle", [certificates], null],
+    ["access-reviews", [webhook], null], ["reader", [controllers], null], ["events", [controllers], null],
+    ["injected-pods", [webhook], "ack-system"], ["controller-identity", [webhook], null],
     ["webhook-identity-secrets", [webhook], "capa-system"],
   ]);
   t.same(rulesOf("ClusterRole", "events"), [EVENTS]);
