@@ -26,6 +26,7 @@ export interface PolicyOptions extends Pick<WebhookOptions, "ackGroups" | "servi
   readonly hasWebhooks: boolean;
 }
 
+/** What features add to the policies for requesters. */
 const GUARDED: readonly GuardedKind[] = [CARM_MAPS];
 /** The policies and the kinds of features. */
 const FEATURES: readonly FeaturePolicies[] = [CAPA];

@@ -32,7 +32,7 @@ export function podTemplateOf(object: JsonObject): PodTemplate | null {
 
 /**
  * Whether the webhook reviews a Pod: because of its own label, or because of the label of its Namespace. The label of
- * the Pod has any value except `false`, so that the webhook denies an invalid value. See manifests/pod-selection.ts.
+ * the Pod has any value except `false`, so that the webhook denies an invalid value. See manifests/webhooks.ts.
  */
 export function requestsSidecar({ pod }: PodTemplate, namespace: Labels): boolean {
   const own = stringAt(pod, "metadata", "labels", INJECT_LABEL);

@@ -10,7 +10,7 @@ import { isLoopbackURL } from "./injected-sidecar.ts";
 
 /**
  * Returns the label of the Pod that requests or rejects a sidecar. A Pod without the label requests a sidecar: the API
- * server sends it only if its Namespace has the label (manifests/pod-selection.ts).
+ * server sends it only if its Namespace has the label (manifests/webhooks.ts).
  */
 export function requestOf({ object }: Pod): string {
   return stringAt(object, "metadata", "labels", INJECT_LABEL) ?? REQUESTED;
