@@ -1,3 +1,4 @@
+import { isLikeCAPAKind } from "../../../shared/core/capa-kinds.ts";
 import { test } from "tap";
 import { KindStore } from "../../../shared/core/kind-store.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
@@ -72,5 +73,12 @@ test("returns the fields of the IAMRoleSelector storage version while the CRD ex
   t.not(kinds.selectorFields, null);
   kinds.remove({ name: SELECTORS });
   t.equal(kinds.selectorFields, null);
+  t.end();
+});
+
+test("a kind of CAPA is not a misspelling of one", (t) => {
+  const group = "infrastructure.cluster.x-k8s.io";
+  t.equal(isLikeCAPAKind({ group, kind: "AWSCluster" }), false);
+  t.equal(isLikeCAPAKind({ group, kind: "AWSClustre" }), true);
   t.end();
 });
