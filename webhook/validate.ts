@@ -80,8 +80,10 @@ function checkInputOf(
   { operation, oldObject, requester, namespace }: AdmissionRequest, object: JsonObject,
   { inventory, warnOnly }: Required<Pick<CheckInput, "warnOnly">> & { readonly inventory: Inventory },
 ): CheckInput {
+  // Rights are those in the namespace of the request, whatever namespace a forged object has.
+  const isInNamespace = namespace !== "" || objectReference(object).namespace !== "";
   const input = {
-    object: namespace === "" ? object : inNamespace(object, namespace), old: operation === "UPDATE" ? oldObject : null,
+    object: isInNamespace ? inNamespace(object, namespace) : object, old: operation === "UPDATE" ? oldObject : null,
     requester, inventory, origin: "cluster", warnOnly,
   } as const;
   return operation === "CONNECT" ? input : { ...input, operation };

@@ -4,7 +4,7 @@ import {
 } from "../core/capa-kinds.ts";
 import type { Inventory, RoleObject } from "../core/inventory.ts";
 import { DEFAULT_VERSION } from "../core/ack-resource.ts";
-import { type KindArgument, parseKindArgument } from "../core/ack-groups.ts";
+import { isACKGroup, type KindArgument, parseKindArgument } from "../core/ack-groups.ts";
 import { type Labels, parseLabels } from "../formats/label-selector.ts";
 import { namespaceNameFaults } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
@@ -75,7 +75,8 @@ function queryFor(
   return object;
 }
 
-function noRole({ group }: GroupedKind): string {
+function noRole({ group, kind }: GroupedKind): string {
+  if (isACKGroup(group)) return `${kind} is not a kind of ACK resources; is it misspelled?`;
   const expected = "expected a group that ends in .services.k8s.aws, as in Bucket.s3.services.k8s.aws";
   const kinds = REFERRER_KINDS.map((one) => `${one.kind}.${one.group}`).join(", ");
   return group === INFRASTRUCTURE_GROUP || group === CONTROL_PLANE_GROUP

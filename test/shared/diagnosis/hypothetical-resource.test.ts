@@ -85,5 +85,6 @@ test("accepts kinds that refer to CAPA identities, and no other kind of CAPA", (
     /^--kind "AWSMachine\.[a-z.0-9-]+": the kind has no identityRef; expected one of AWSCluster\./,
   ]);
   t.match(faults({ kinds: ["AWSCluster.controlplane.cluster.x-k8s.io"] }), [/the kind has no identityRef/]);
+  t.match(faults({ kinds: ["IAMRoleSelectors.s3.services.k8s.aws"] }), [/is not a kind of ACK resources; is it/]);
   t.end();
 });

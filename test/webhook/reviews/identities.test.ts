@@ -81,7 +81,9 @@ test("with AC-05 on, denies a requester whose access to the identity is denied o
     'AC-05 spec.identityRef: the requester may not use AWSClusterRoleIdentity "r". Create a Role in namespace ns1 with '
     + "the rule apiGroups: [infrastructure.cluster.x-k8s.io], resources: [awsclusterroleidentities], resourceNames: "
     + "[r], verbs: [use], and a RoleBinding in that namespace that grants it to the requester." } });
-  t.same(reviews, [["jane", USE_R]], "one access review");
+  t.same(reviews.splice(0), [["jane", USE_R]], "one access review");
+  await reviewing("denied", reviews)(clusterObject("n", "role/r"), { namespace: "" });
+  t.same(reviews, [["jane", { ...USE_R, namespace: "" }]], "not in the namespace that a forged object has");
   t.match(await reviewing("unknown")(clusterObject("n", "role/r")), { allowed: false, status: { message:
     'AC-05 spec.identityRef: the webhook could not verify that the requester may use AWSClusterRoleIdentity "r". '
     + "Retry in a moment; the webhook log shows why the access review failed." } });
