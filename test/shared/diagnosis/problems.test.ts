@@ -174,6 +174,8 @@ test("reports no overlap in namespaces that do not exist, because it can affect 
 
 test("reports the CRDs of unknown ACK groups, and a CRD of IAMRoleSelector that lacks fields", (t) => {
   const unknown = kindObject("Thing", "new.services.k8s.aws", VERSIONS);
+  const other = kindObject("Other", "other.services.k8s.aws", VERSIONS);
+  t.equal(ofCluster(inventoryOf([unknown, other])).length, 2, "each of them");
   t.match(ofCluster(inventoryOf([unknown])), [{
     reason: "UnknownACKGroup", subject: { kind: "CustomResourceDefinition", name: "things.new.services.k8s.aws" },
     note: /^This release does not know the ACK group of the kind\. Render the manifests .*--extra-groups/,
