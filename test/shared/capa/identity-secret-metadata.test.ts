@@ -26,6 +26,8 @@ test("reads the names of the keys from the fields that managers own", (t) => {
 
 test("after a server-side apply of stringData, a key that no manager owns may exist", (t) => {
   t.same(states(secret([managedBy("kubectl", BOTH, { map: "f:stringData" })])), UNKNOWN_TOKEN);
+  const both = [managedBy("helm", ["other"]), managedBy("kubectl", BOTH, { map: "f:stringData" })];
+  t.same(states(secret(both)), UNKNOWN_TOKEN, "also beside a manager that owns keys in data");
   t.same(states(secret([managedBy("kubectl", ["accessKeyID"], { map: "f:stringData" })])),
     ["AccessKeyID missing accessKeyID", "SecretAccessKey unknown", "SessionToken unknown"]);
   t.end();
