@@ -19,7 +19,7 @@ import { isLimited } from "./core/binding.ts";
 import type { CheckEntry, CheckInput } from "./core/check.ts";
 import type { DecisionSettings } from "./core/context.ts";
 import { withEffectOfWaivers } from "./core/ineffective-waivers.ts";
-import type { Inventory } from "./core/inventory.ts";
+import type { Inventory, RoleObject } from "./core/inventory.ts";
 import type { Extra, Judge, ReviewedID } from "./core/judge.ts";
 import type { Kind, NamedKind } from "./core/kind.ts";
 import { isCheckEnabled } from "./core/plan.ts";
@@ -109,6 +109,11 @@ export function judgeOfKind(kind: Kind): Judge | null {
 export function judgeOf(type: NamedKind): Judge | null {
   const kind = kindOf(type);
   return kind === null ? null : judgeOfKind(kind);
+}
+
+/** Returns how an object is judged that has a role: its kind depends only on its type. */
+export function judgeOfRoleObject({ group, kind }: Pick<RoleObject, "group" | "kind">): Judge | null {
+  return judgeOf({ group, kind, name: "" });
 }
 
 /** Returns the checks that features add to the objects of the judge. */

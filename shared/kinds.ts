@@ -37,7 +37,7 @@ export const SEPARATE_STORES: readonly StoreKey[] = KINDS.flatMap(({ store, watc
 
 /** Reads an object whose role is resolved, such as an ACK resource; null for another object. */
 export function roleObjectOf(object: JsonObject): AnnotatedObject | null {
-  return kindOf(objectReference(object))?.roleObject?.(object) ?? null;
+  return kindOf(objectReference(object))?.readRoleObject?.(object) ?? null;
 }
 
 /** What an inventory knows of the kinds. */

@@ -1,13 +1,12 @@
 import type { SizeLimit } from "../../shared/core/kind.ts";
 import { RESOURCE } from "../../shared/ack/kinds.ts";
-import { ACK_02 } from "../../shared/ack/resource-annotations.ts";
 import { type Outcome, OUTCOMES } from "../../shared/core/resolution.ts";
 import {
   exemption, isController, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, WAIVERS,
   waiverVariables,
 } from "./policy.ts";
 import type { CheckEntry } from "../../shared/core/check.ts";
-import { ACK_10, ACK_11, ACK_12, ADOPT, POLICIES } from "../../shared/ack/resource-annotations.ts";
+import { ACK_02, ACK_10, ACK_11, ACK_12, ADOPT, POLICIES } from "../../shared/ack/resource-annotations.ts";
 import { ACK_10B } from "../../shared/ack/resource-drift.ts";
 import { limitCheck } from "../../shared/core/size-limits.ts";
 import {

@@ -70,6 +70,7 @@ export function kindsOfRelabeled(
   return kindsSelectedBy([...lost, ...gained].filter((one) => lost.has(one) !== gained.has(one)));
 }
 
+/** The types of ACK resources. */
 export const everyResource: KindFilter = ({ group }) => isACKGroup(group);
 
 /** Returns the types of resources that one of the selectors can select. */

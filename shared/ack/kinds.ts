@@ -104,7 +104,7 @@ export const RESOURCE = {
   limit: {
     code: "ACK-35", fix: SPLIT,
     example: "a Bucket whose spec is nested deeper than 100 levels",
-  }, store: RESOURCES, annotated: RESOURCES, roleObject: resourceOf,
+  }, store: RESOURCES, annotated: RESOURCES, readRoleObject: resourceOf,
   countedAs: "resources", roles: [SELECTOR_ROLES],
 } as const satisfies Kind;
 

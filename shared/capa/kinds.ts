@@ -93,7 +93,7 @@ export const CLUSTER = {
   limit: {
     code: "AC-08", fix: "split the object, or remove values from it",
     example: "an AWSCluster whose spec is nested deeper than 100 levels",
-  }, store: REFERRERS, annotated: REFERRERS, roleObject: readReferrer, roles: [IDENTITY_ROLES],
+  }, store: REFERRERS, annotated: REFERRERS, readRoleObject: readReferrer, roles: [IDENTITY_ROLES],
 } as const satisfies Kind;
 
 /** The objects that use the identity of their Cluster. */

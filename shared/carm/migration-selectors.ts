@@ -1,10 +1,9 @@
 import { SELECTORS } from "../ack/selectors.ts";
 import type { MapLookup } from "./carm-maps.ts";
-import { serviceOf } from "../core/ack-groups.ts";
 import type { Inventory, InventoryChange } from "../core/inventory.ts";
 import { parseRoleARN } from "../formats/arn.ts";
 import type { JsonObject } from "../formats/json.ts";
-import { SELECTOR_GROUP, SELECTOR_KIND } from "../core/ack-groups.ts";
+import { SELECTOR_GROUP, SELECTOR_KIND, serviceOf } from "../core/ack-groups.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { compareText } from "../formats/text.ts";
 import type { CARMKey } from "./migration-keys.ts";

@@ -1,5 +1,4 @@
 import { isResource, type ResourceQuery } from "../core/ack-resource.ts";
-import { isACKGroup } from "../core/ack-groups.ts";
 import { IGNORED_NAMESPACES } from "../core/annotation-keys.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import type { Inventory, RoleSource } from "../core/inventory.ts";
@@ -8,6 +7,7 @@ import { byDefault, type Region, type Resolution } from "../core/resolution.ts";
 import { resolveResource } from "../core/resolve.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { quote } from "../formats/text.ts";
+import { everyResource } from "../ack/kinds-at-risk.ts";
 import { choosingAnnotations } from "./carm-maps.ts";
 import { mapRoleOf } from "./carm-role.ts";
 import { MAP_GRANTS } from "./grant-by-carm.ts";
@@ -26,7 +26,7 @@ export const MAP_ROLES: RoleSource<ResourceQuery> = {
     const [before, after] = [stateOf(old), stateOf(object)];
     const isMoved = settings.mode === "carm"
       && choosingAnnotations(settings).some((key) => annotationOf(before, key) !== annotationOf(after, key));
-    return isMoved ? ({ group }) => isACKGroup(group) : null;
+    return isMoved ? everyResource : null;
   },
   granter: MAP_GRANTS,
 };

@@ -1,5 +1,5 @@
 import type { SidecarSession } from "../core/session.ts";
-import { isACKGroup, SELECTOR_GROUP } from "../core/ack-groups.ts";
+import { isACKGroup, SELECTOR_GROUP, serviceOfImage } from "../core/ack-groups.ts";
 import { objectExcess } from "../core/limits.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
@@ -8,7 +8,6 @@ import {
   type BaseCredentials, baseCredentials, serviceAccountOf, type ServiceIdentities, serviceIdentities,
 } from "./base-credentials.ts";
 import { type Arguments, argumentsOf, environmentOf, hasArgumentsOfACK } from "./controller-arguments.ts";
-import { serviceOfImage } from "../core/ack-groups.ts";
 import { type Container, decodePod, type Pod, podTemplateOf } from "../core/pod.ts";
 import { sidecarSessionOf } from "./sidecar-session.ts";
 

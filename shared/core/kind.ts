@@ -134,7 +134,7 @@ export interface Kind {
   /** The name of the number of the objects in the summary of `audit`. Default: they are not counted. */
   readonly countedAs?: CountedAs;
   /** Reads an object whose role is resolved; null for another object. Missing if the objects of the kind have none. */
-  readonly roleObject?: (object: JsonObject) => AnnotatedObject | null;
+  readonly readRoleObject?: (object: JsonObject) => AnnotatedObject | null;
   /** The store of the objects, if the webhook records their roles in annotations. */
   readonly annotated?: StoreKey<AnnotatedStore>;
   /** How a source watches the kind. Missing if no source does. */

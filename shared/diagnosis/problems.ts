@@ -1,18 +1,18 @@
 import type { AnnotatedObject } from "../core/annotated-objects.ts";
 import type { Finding } from "../core/check.ts";
 import { resourceSubject } from "../core/event-subjects.ts";
-import { type Problem, type ProblemScope, type ResolvedObject } from "../core/problem.ts";
+import type { Problem, ProblemScope, ResolvedObject } from "../core/problem.ts";
 import type { Paced } from "../formats/paced.ts";
-import { JUDGES, judgeOf } from "../judges.ts";
+import { JUDGES, judgeOfRoleObject } from "../judges.ts";
 
 /** Yields the problems of a stored object that its controller does not report. */
 export function objectProblems(object: ResolvedObject, scope: ProblemScope): Iterable<Problem> {
-  return judgeOf({ ...object.resource, name: "" })?.problems?.(object, scope) ?? [];
+  return judgeOfRoleObject(object.resource)?.problems?.(object, scope) ?? [];
 }
 
 /** Returns the findings of `audit` in an object of which only the fields of the inventory are known. */
 export function objectFindings(object: ResolvedObject, scope: ProblemScope): readonly Finding[] {
-  return judgeOf({ ...object.resource, name: "" })?.findings?.(object, scope) ?? [];
+  return judgeOfRoleObject(object.resource)?.findings?.(object, scope) ?? [];
 }
 
 /** Returns the problem of an object whose annotations cannot be updated because of `fault`. */

@@ -5,7 +5,7 @@ import type { ResolvedObject } from "../core/problem.ts";
 import { staleAnnotations } from "../core/resolution-annotations.ts";
 import { resolve } from "../core/resolve.ts";
 import { type Paced, paced } from "../formats/paced.ts";
-import { judgeOf } from "../judges.ts";
+import { judgeOfRoleObject } from "../judges.ts";
 import { ANNOTATED_STORES } from "../kinds.ts";
 
 /** To resolve one resource takes about 10 µs, or some ms if thousands of selectors select the resource. */
@@ -13,7 +13,11 @@ const RESOLVED_BETWEEN_PAUSES = 5;
 
 /** Returns the object that has the key of `annotatedKey`, or null if the inventory does not contain the object. */
 export function annotatedWithKey(key: string, inventory: Inventory): AnnotatedObject | null {
-  return ANNOTATED_STORES.map((store) => inventory.of(store).withKey(key)).find((found) => found !== null) ?? null;
+  for (const store of ANNOTATED_STORES) {
+    const found = inventory.of(store).withKey(key);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 /** Yields the stored objects whose roles the webhook records in annotations. */
@@ -42,7 +46,7 @@ export function resourceState(
   const { namespace, deleting, annotations } = resource;
   if (deleting || !inventory.namespaces.has(namespace)) return null;
   if (inventory.namespaces.isTerminating(namespace)) return null;
-  const needs = judgeOf({ ...resource, name: "" })?.record?.needs;
+  const needs = judgeOfRoleObject(resource)?.record?.needs;
   if (needs !== undefined && !inventory.includes(needs)) return null;
   const resolution = resolve(inventory, resource, settings);
   return { resource, resolution, stale: staleAnnotations(annotations, resolution) };
