@@ -3,7 +3,7 @@ import {
   decodeSelector, type DecodedSelector, type JudgedSelector, type SelectorCheck, type SelectorContext,
   type SelectorFault, withFaults,
 } from "./selector.ts";
-import { type CheckEntry, type Fault, findFaults } from "../core/check.ts";
+import { type CheckEntry, type Fault, findFaults, fixOfFault } from "../core/check.ts";
 import { IRS_15, IRS_48 } from "./selector-breadth.ts";
 import { IRS_08, IRS_09, IRS_11, IRS_35 } from "./selector-matches.ts";
 import { IRS_01, IRS_02, IRS_03 } from "./selector-role.ts";
@@ -62,7 +62,7 @@ function isMisshapen({ code, dropsSelector }: SelectorFault): boolean {
 function addFaults(found: SelectorFault[], check: SelectorCheck, decoded: DecodedSelector): void {
   const { id: code, fix } = check;
   for (const fault of findFaults(check, decoded)) {
-    found.push({ fix, ...fault, code, withholdsGrant: withholdsGrant(check, fault) });
+    found.push({ ...fault, fix: fixOfFault(fault, fix), code, withholdsGrant: withholdsGrant(check, fault) });
   }
 }
 

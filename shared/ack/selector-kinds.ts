@@ -4,14 +4,15 @@ import {
 import { DEFAULT_VERSION } from "../core/ack-resource.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { NameIndex } from "../formats/nearest.ts";
-import { objectReference } from "../formats/object-meta.ts";
+import { apiVersionOf, objectReference } from "../formats/object-meta.ts";
 import { listOf, printable, quote, sortedListOf } from "../formats/text.ts";
 import { bundledTypes } from "./bundled-types.ts";
 import type { TypeEntry } from "../core/resource-types.ts";
+import { meant, safely, set } from "../core/repair.ts";
 import { type UnknownPart, unknownPart } from "../core/type-index.ts";
 import { type CheckContext, type Fault, isComplete, type QuickCheck } from "../core/check.ts";
 import type { SelectorChange } from "./selector-change.ts";
-import { hasTypes, typeEntries } from "./selector-types.ts";
+import { hasTypes, partRepairs, typeEntries } from "./selector-types.ts";
 import { NEEDS } from "../core/requirements.ts";
 
 type Known = Pick<CheckContext, "inventory" | "settings">;
@@ -33,7 +34,9 @@ export const IRS_52: QuickCheck<SelectorChange> = {
       // IRS-13b denies other groups.
       if (entry.group !== "" && !isACKGroup(entry.group)) continue;
       const unknown = unknownTo({ settings, inventory }, entry);
-      if (unknown !== null) yield { ...unknownFault(entry, unknown), path: [...path, unknown.part] };
+      if (unknown === null) continue;
+      const repairs = partRepairs({ spec }, [path, entry], unknown);
+      yield { ...unknownFault(entry, unknown), path: [...path, unknown.part], repairs };
     }
   },
 };
@@ -52,11 +55,14 @@ export const IRS_52_OF_OBJECTS: QuickCheck<ObjectChange> = {
     if (type.version === "") {
       const [version = DEFAULT_VERSION] = bundledTypes().versionsOf(type.group, type.kind);
       const message = `the apiVersion has no version: ${quote(type.group)} is only the group`;
-      yield { path: ["apiVersion"], message, fix: `write apiVersion: ${printable(type.group)}/${version}` };
+      yield { path: ["apiVersion"], message, repairs: safely(set(["apiVersion"], `${type.group}/${version}`)) };
     }
     const unknown = isACKGroup(type.group) ? unknownTo({ inventory, settings }, type) : misspelledPart(type);
     if (unknown === null) return;
-    yield { ...unknownFault(type, unknown), path: [unknown.part === "kind" ? "kind" : "apiVersion"] };
+    const { part, nearest } = unknown;
+    const path = [part === "kind" ? "kind" : "apiVersion"];
+    const values = nearest.map((name) => (part === "kind" ? name : apiVersionOf({ ...type, [part]: name })));
+    yield { ...unknownFault(type, unknown), path, repairs: meant(path, values) };
   },
 };
 
@@ -89,10 +95,8 @@ export function unknownFault(entry: TypeEntry, { part, nearest }: UnknownPart): 
   const owners = { group: "", kind: group, version: [kind, group].filter((one) => one !== "").join(".") };
   const owner = owners[part] === "" ? "" : ` of ${printable(owners[part])}`;
   const message = `${part} ${quote(entry[part])}${owner} is not known`;
-  const [first, ...others] = nearest;
-  if (first === undefined) return { message, severity: "warn" };
-  const meant = `${message}; perhaps ${listOf(nearest).replace(" and ", " or ")} was meant`;
-  return others.length > 0 ? { message: meant } : { message: meant, fix: `write ${first}` };
+  if (nearest.length === 0) return { message, severity: "warn" };
+  return { message: `${message}; perhaps ${listOf(nearest).replace(" and ", " or ")} was meant` };
 }
 
 export const IRS_13: QuickCheck<SelectorChange> = {

@@ -6,6 +6,7 @@ import { quote } from "../formats/text.ts";
 import type { DecodedSelector, SelectorCheck } from "./selector.ts";
 import type { Fault } from "../core/check.ts";
 import { checkOf } from "../core/field-rule.ts";
+import { remove, safely } from "../core/repair.ts";
 import { FILLED, NAMESPACE_NAME } from "../core/value-types.ts";
 
 const NAMES = ["spec", "namespaceSelector", "names"] as const;
@@ -25,7 +26,7 @@ export const IRS_08: SelectorCheck = {
       const fix = "write the name of a namespace";
       if (name === "") yield { path, message: "the namespace name is empty", fix, dropsSelector: true };
       else if (seen.has(name)) {
-        yield { path, message: `${quote(name)} is already listed`, fix: "remove this entry", dropsSelector: true };
+        yield { path, message: `${quote(name)} is already listed`, repairs: safely(remove(path)), dropsSelector: true };
       }
       seen.add(name);
     }

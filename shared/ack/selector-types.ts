@@ -5,6 +5,9 @@ import { quote } from "../formats/text.ts";
 import type { SelectorSpec, TypeEntrySpec } from "../core/iamroleselector.ts";
 import { effectiveEntry, readsAPIVersion, rewrittenEntry, type TypeEntry } from "../core/resource-types.ts";
 import type { Fault } from "../core/check.ts";
+import { by, meant, remove, type Repair, safely, set } from "../core/repair.ts";
+import type { UnknownPart } from "../core/type-index.ts";
+import { apiVersionOf } from "../formats/object-meta.ts";
 import type { SelectorCheck } from "./selector.ts";
 
 const PATH = ["spec", "resourceTypeSelector"] as const;
@@ -32,7 +35,7 @@ export const IRS_12: SelectorCheck = {
         yield { path, message: "the entry is empty: it has no group, version or kind", fix, dropsSelector: true };
       } else if (seen.has(key)) {
         const message = `the entry ${formatEntry(effective)} is already listed`;
-        yield { path, message, fix: "remove this entry", dropsSelector: true };
+        yield { path, message, repairs: safely(remove(path)), dropsSelector: true };
       }
       seen.add(key);
     }
@@ -43,7 +46,10 @@ function apiVersionFaultOf(entry: TypeEntrySpec, path: FieldPath, isRead: boolea
   if (entry.apiVersion === null) return null;
   if (entry.group !== "" || entry.version !== "") {
     const message = "the entry sets apiVersion and also group or version, which have the same meaning";
-    return { path, message, fix: "remove apiVersion, and set group and version" };
+    const same = rewrittenEntry({ ...entry, group: "", version: "" });
+    const isSame = same?.group === entry.group && same.version === entry.version;
+    const repairs = isSame ? safely(remove(path)) : by(remove(path));
+    return { path, message, repairs };
   }
   const rewritten = rewrittenEntry(entry);
   if (rewritten === null) {
@@ -52,9 +58,11 @@ function apiVersionFaultOf(entry: TypeEntrySpec, path: FieldPath, isRead: boolea
     return { path, message: `${quote(entry.apiVersion)} is not GROUP/VERSION`, fix };
   }
   if (isRead) return null;
-  const fix = `replace apiVersion with group: ${rewritten.group} and version: ${rewritten.version}, `
-    + "or let the webhook rewrite the entry (/mutate/iamroleselectors)";
-  return { path, message: "controllers do not read apiVersion, and the webhook did not replace it", fix };
+  const parent = path.slice(0, -1);
+  const repairs = safely(
+    remove(path), set([...parent, "group"], rewritten.group), set([...parent, "version"], rewritten.version),
+  );
+  return { path, message: "controllers do not read apiVersion, and the webhook did not replace it", repairs };
 }
 
 /** Returns the entry as text for a message. */
@@ -95,6 +103,16 @@ export function typeEntries({ spec, origin, runtime }: Context): (readonly [path
   });
 }
 
+/** Returns the repairs that write one of the values for a part of an entry, which apiVersion can contain. */
+export function partRepairs(
+  { spec }: Pick<Context, "spec">, [path, entry]: readonly [FieldPath, TypeEntry],
+  { part, nearest }: Pick<UnknownPart, "part" | "nearest">,
+): readonly Repair[] {
+  const isInAPIVersion = part !== "kind" && typesOf({ spec })[Number(path.at(-1))]?.apiVersion !== null;
+  if (!isInAPIVersion) return meant([...path, part], nearest);
+  return meant([...path, "apiVersion"], nearest.map((name) => apiVersionOf({ ...entry, [part]: name })));
+}
+
 export const IRS_13B: SelectorCheck = {
   id: "IRS-13b",
   severity: "deny",
@@ -105,11 +123,12 @@ export const IRS_13B: SelectorCheck = {
   example: "spec: {resourceTypeSelector: [{group: s3.aws.upbound.io}]}",
   when: hasTypes,
   *find(subject): Iterable<Fault> {
-    for (const [path, { group }] of typeEntries(subject)) {
+    for (const [path, entry] of typeEntries(subject)) {
+      const { group } = entry;
       if (group === "" || isACKGroup(group)) continue;
       const message = `${quote(group)} is not an ACK group: it does not end in .services.k8s.aws`;
-      const [meant] = nearestGroups(group);
-      yield { path: [...path, "group"], message, ...(meant !== undefined && { fix: `write ${meant}` }) };
+      const repairs = partRepairs(subject, [path, entry], { part: "group", nearest: nearestGroups(group) });
+      yield { path: [...path, "group"], message, repairs };
     }
   },
 };

@@ -4,6 +4,7 @@ import type { Origin, Runtime } from "../core/context.ts";
 import { objectExcess } from "../core/limits.ts";
 import { compileSpec, type EffectiveSelector } from "../core/effective-selector.ts";
 import { readSelectorSpec, type SelectorSpec } from "../core/iamroleselector.ts";
+import type { Repair } from "../core/repair.ts";
 import { readExtras } from "../core/session-annotations.ts";
 import { rewriteTypeEntries } from "../core/resource-types.ts";
 import {
@@ -72,6 +73,7 @@ export interface SelectorFault {
   readonly path: FieldPath;
   readonly message: string;
   readonly fix: string;
+  readonly repairs?: readonly Repair[];
   readonly severity?: "warn";
   /** Whether shipped controllers ignore the whole selector. */
   readonly dropsSelector?: boolean;

@@ -1,5 +1,6 @@
 import { type MaybePaced, type Paced, paced } from "../formats/paced.ts";
 import type { FieldPath } from "../formats/json.ts";
+import { moveEdits } from "./repair.ts";
 import { type Check, type CheckEntry, type Fault, findFaults } from "./check.ts";
 
 /** Checks that examine the same subject. */
@@ -36,14 +37,20 @@ function withPaths(
   moved: (path: FieldPath) => FieldPath, found: MaybePaced<readonly Fault[]>,
 ): MaybePaced<readonly Fault[]> {
   if ("next" in found) return laterWithPaths(moved, found);
-  return found.map((fault) => ({ ...fault, path: moved(fault.path) }));
+  return found.map((fault) => withPath(moved, fault));
+}
+
+function withPath(moved: (path: FieldPath) => FieldPath, fault: Fault): Fault {
+  const { repairs } = fault;
+  const path = moved(fault.path);
+  return repairs === undefined ? { ...fault, path } : { ...fault, path, repairs: moveEdits(repairs, moved) };
 }
 
 function* laterWithPaths(
   moved: (path: FieldPath) => FieldPath, work: Paced<readonly Fault[]>,
 ): Paced<readonly Fault[]> {
   const faults = yield* work;
-  return faults.map((fault) => ({ ...fault, path: moved(fault.path) }));
+  return faults.map((fault) => withPath(moved, fault));
 }
 
 function faultsAt<Subject>(

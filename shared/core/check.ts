@@ -6,6 +6,7 @@ import { type FieldPath, formatFieldPath, type JsonObject } from "../formats/jso
 import { compareText } from "../formats/text.ts";
 import type { Paced } from "../formats/paced.ts";
 import type { Inventory } from "./inventory.ts";
+import { describeRepairs, type Repair } from "./repair.ts";
 import type { StoreKey } from "./store.ts";
 
 /** What a check needs: data that the input may not contain, or a setting that has no default. */
@@ -30,7 +31,9 @@ export interface Fault {
   readonly path: FieldPath;
   /** States the problem and the expected value in one clause. The text starts in lower case and has no full stop. */
   readonly message: string;
-  /** The fix of this fault. Default: the fix of the check. */
+  /** The ways to correct this fault, the most likely first. Default: only a person can know what is meant. */
+  readonly repairs?: readonly Repair[];
+  /** The fix of this fault. Default: what its repairs do, or else the fix of the check. */
   readonly fix?: string;
   /** The judged text. If it is set, the stored object has the same fault if it has the same text. */
   readonly value?: string;
@@ -90,6 +93,11 @@ export function fixOf({ fix, fixInCARM = fix }: CheckEntry, { mode }: Pick<Decis
   return mode === "carm" ? fixInCARM : fix;
 }
 
+/** Returns the fix of a fault, from its repairs if it has some. `fix` is that of its check. */
+export function fixOfFault(fault: Pick<Fault, "fix" | "repairs" | "path">, fix: string): string {
+  return fault.fix ?? describeRepairs(fault.repairs ?? [], fault.path) ?? fix;
+}
+
 /** A check that reads one object or a bounded part of the inventory. */
 export interface QuickCheck<Subject> extends CheckEntry {
   /**
@@ -127,6 +135,8 @@ export interface Finding {
    */
   readonly message: string;
   readonly fix: string;
+  /** The ways to correct the finding, the most likely first. Absent if only a person can know what is meant. */
+  readonly repairs?: readonly Repair[];
   /** Whether the annotation `ack-role-resolver.io/allow` can waive the check. */
   readonly waivable: boolean;
   /** Whether the check is waived for the object. A waived finding never denies. */

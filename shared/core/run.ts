@@ -8,7 +8,7 @@ import { warnOfPlaceholders, withoutOpenValues } from "./unrendered.ts";
 import { paced, type Paced } from "../formats/paced.ts";
 import { compareText } from "../formats/text.ts";
 import {
-  type CheckEntry, type CheckInput, compareFindings, type Fault, type Finding, fixOf, operationOf,
+  type CheckEntry, type CheckInput, compareFindings, type Fault, type Finding, fixOf, fixOfFault, operationOf,
 } from "./check.ts";
 
 /** A check that did not run completely, and its unmet requirements. */
@@ -162,7 +162,8 @@ function toFinding(check: CheckEntry, fault: Fault, circumstances: Circumstances
       waiver === "ignored"
         ? `${fault.message}; the waiver is ignored because the requester is not a waiver user`
         : fault.message,
-    fix: fault.fix ?? fixOf(check, settings),
+    fix: fixOfFault(fault, fixOf(check, settings)),
+    ...(fault.repairs !== undefined && { repairs: fault.repairs }),
     waivable: check.waivable === true,
     waived: waiver === "valid",
     ...(section !== undefined && { section }),

@@ -8,7 +8,7 @@ const EMPTY = `${PATH}[0]: the entry is empty: it has no group, version or kind.
 const LISTED = `${PATH}[1]: the entry {group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket"} is `
   + "already listed. Remove this entry.";
 const BOTH = `${PATH}[0].apiVersion: the entry sets apiVersion and also group or version, which have the same meaning. `
-  + "Remove apiVersion, and set group and version.";
+  + "Remove the field.";
 const bucket = { group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket" };
 const withAPIVersion = { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket" };
 const linesOf = (resourceTypeSelector: unknown, context?: Parameters<typeof specLines>[2]): string[] =>
@@ -40,8 +40,8 @@ testRows("IRS-12: denies a stored apiVersion that the webhook did not rewrite, e
   (context: Parameters<typeof specLines>[2]) => linesOf([{ apiVersion: "g/v1", kind: "K" }], context), [
     ["stored", { origin: "cluster" },
       `${PATH}[0].apiVersion: controllers do not read apiVersion, and the webhook did not replace it. `
-        + "Replace apiVersion with group: g and version: v1, or let the webhook rewrite the entry "
-        + "(/mutate/iamroleselectors)."],
+        + "Remove the field, set spec.resourceTypeSelector[0].group to \"g\" and set spec.resourceTypeSelector[0].version "
+        + "to \"v1\"."],
     ["--runtime extended", { origin: "cluster", runtime: "extended" }],
     ["in a manifest", { origin: "file" }],
   ]);

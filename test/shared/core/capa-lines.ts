@@ -1,4 +1,5 @@
 import { runChecks } from "../../../shared/judges.ts";
+import { applyRepairs } from "./repaired.ts";
 import { test } from "tap";
 import { type CheckInput, type Finding, findingLine } from "../../../shared/core/check.ts";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
@@ -46,5 +47,8 @@ function findingsOf(object: JsonObject, input: CapaInput): readonly Finding[] {
   const { objects = [], settings = {}, origin = "cluster", old = null, requester = null, ...rest } = input;
   const all = { ...SETTINGS_BY_DEFAULT, ...settings };
   const inventory = inventoryWith(objects, { runtime: all.runtime, origin });
-  return runChecks({ object, old, requester, origin, inventory, ...rest }, all).findings;
+  const change = { object, old, requester, origin, inventory, ...rest };
+  const result = runChecks(change, all);
+  applyRepairs({ input: change, settings: all, known: objects }, result);
+  return result.findings;
 }

@@ -1,4 +1,5 @@
 import { runChecks } from "../../../shared/judges.ts";
+import { applyRepairs } from "./repaired.ts";
 import { type CheckInput, type Finding, findingLine } from "../../../shared/core/check.ts";
 import type { CheckResult } from "../../../shared/core/run.ts";
 import type {
@@ -27,7 +28,10 @@ export function checkChange(object: JsonObject, circumstances: Circumstances = {
   const { known = [], settings = {}, old = null, requester = null, origin = "cluster", ...rest } = circumstances;
   const all = { ...SETTINGS_BY_DEFAULT, ...settings };
   const inventory = inventoryWith(known, { runtime: all.runtime, origin });
-  return runChecks({ object, old, requester, origin, inventory, ...rest }, all);
+  const input = { object, old, requester, origin, inventory, ...rest };
+  const result = runChecks(input, all);
+  applyRepairs({ input, settings: all, known }, result);
+  return result;
 }
 
 export function findingsOf(id: string, object: JsonObject, circumstances: Circumstances = {}): Finding[] {

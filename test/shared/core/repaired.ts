@@ -1,0 +1,84 @@
+import { equal, fail } from "node:assert/strict";
+import { type CheckInput, type Finding, operationOf } from "../../../shared/core/check.ts";
+import type { DecisionSettings } from "../../../shared/core/context.ts";
+import { applyEdits, type Edit, type ObjectName, type Repair } from "../../../shared/core/repair.ts";
+import type { CheckResult } from "../../../shared/core/run.ts";
+import { formatFieldPath, type JsonObject } from "../../../shared/formats/json.ts";
+import { apiVersionOf, objectReference } from "../../../shared/formats/object-meta.ts";
+import { runChecks } from "../../../shared/judges.ts";
+import { inventoryWith } from "../objects.ts";
+
+/** How many repairs were applied, by code. */
+export const REPAIRED = new Map<string, number>();
+
+interface Judged {
+  readonly input: CheckInput;
+  readonly settings: DecisionSettings;
+  /** The objects of the inventory; null if the inventory of the input was made otherwise. */
+  readonly known: readonly JsonObject[] | null;
+}
+
+/**
+ * Applies each repair of each finding, and fails unless the finding is then gone and nothing new is denied. Repairs of
+ * other objects are applied to the inventory first.
+ */
+export function applyRepairs(judged: Judged, { findings }: Pick<CheckResult, "findings">): void {
+  for (const finding of findings) {
+    for (const repair of finding.repairs ?? []) {
+      const repaired = afterRepair(judged, repair);
+      if (repaired === null) continue;
+      const what = `${finding.code} ${formatFieldPath(finding.path)}: ${finding.message}: ${JSON.stringify(repair)}`;
+      const same = (one: Finding): boolean => keyOf(one) === keyOf(finding);
+      const [before, after] = [findings.filter(same).length, repaired.findings.filter(same).length];
+      if (after >= before) fail(`the finding is still there after the repair: ${what}`);
+      equal(newDenials(findings, repaired.findings), "", `the repair is denied: ${what}`);
+      REPAIRED.set(finding.code, (REPAIRED.get(finding.code) ?? 0) + 1);
+    }
+  }
+}
+
+/** Returns the findings after the repair; null if it cannot be tried here. */
+function afterRepair({ input, settings, known }: Judged, { edits }: Repair): Pick<CheckResult, "findings"> | null {
+  const [own, others] = [edits.filter(({ of }) => of === undefined), edits.filter(({ of }) => of !== undefined)];
+  if (others.length > 0 && known === null) return null;
+  const { runtime } = settings;
+  const object = applyEdits(input.object, own);
+  if (object === null) return { findings: [] };
+  const isStored = operationOf(input) === "AUDIT";
+  let objects = others.reduce((all, edit) => edited(all, edit), known ?? []);
+  if (isStored && known !== null) objects = objects.map((one) => (isSameObject(one, nameOf(input.object)) ? object : one));
+  const inventory = known === null ? input.inventory ?? null : inventoryWith(objects, { runtime, origin: input.origin });
+  return runChecks({ ...input, object, inventory, ...(isStored && { old: object }) }, settings);
+}
+
+function nameOf(object: JsonObject): ObjectName {
+  const id = objectReference(object);
+  return {
+    apiVersion: apiVersionOf(id), kind: id.kind, namespace: id.namespace === "" ? null : id.namespace, name: id.name,
+  };
+}
+
+function isSameObject(object: JsonObject, { apiVersion, kind, namespace, name }: ObjectName): boolean {
+  const other = nameOf(object);
+  return other.kind === kind && other.name === name && other.namespace === namespace
+    && other.apiVersion.split("/")[0] === apiVersion.split("/")[0];
+}
+
+function edited(objects: readonly JsonObject[], edit: Edit): JsonObject[] {
+  const { of } = edit;
+  if (of === undefined) return [...objects];
+  const index = objects.findIndex((one) => isSameObject(one, of));
+  const result = applyEdits(objects[index] ?? null, [edit]);
+  const others = objects.filter((_, i) => i !== index);
+  return result === null ? others : [...others, result];
+}
+
+function keyOf({ code, message, path }: Finding): string {
+  return [code, message, ...path.filter((step) => typeof step !== "number").map((step) => JSON.stringify(step))].join(" ");
+}
+
+function newDenials(before: readonly Finding[], after: readonly Finding[]): string {
+  const codes = new Set(before.map(({ code }) => code));
+  const denials = after.filter(({ severity, code }) => severity === "deny" && !codes.has(code));
+  return denials.map(({ code, message }) => `${code}: ${message}`).join("; ");
+}
