@@ -1,6 +1,6 @@
 import {
   annotationPath, type FieldPath, type FieldStep, formatFieldPath, isJsonObject, isSame, type JsonObject, jsonPointer,
-  type PatchOperation, plainKeys, valueAt,
+  omitField, type PatchOperation, plainKeys, valueAt,
 } from "../formats/json.ts";
 import { listOf, printable, quote } from "../formats/text.ts";
 
@@ -68,7 +68,8 @@ export function meant(path: FieldPath, values: readonly unknown[]): readonly Rep
   const [first, ...others] = values;
   if (first === undefined) return NO_REPAIRS;
   if (others.length === 0) return safely(set(path, first));
-  return values.slice(0, MAX_DESCRIBED).map((value) => ({ when: `if ${shown(value)} is meant`, edits: [set(path, value)] }));
+  return values.slice(0, MAX_DESCRIBED)
+    .map((value) => ({ when: `if ${shown(value)} is meant`, edits: [set(path, value)] }));
 }
 
 /** Returns the repair that restores the fields of the old object. */
@@ -133,16 +134,9 @@ function edited(current: unknown, [step, ...rest]: FieldPath, value: unknown): u
   if (step === undefined) return value;
   const key = typeof step === "object" ? step.key : step;
   if (Array.isArray(current) && typeof key === "number") return editedList(current, key, { rest, value });
-  const isMissing = !isJsonObject(current);
-  if (isMissing && value === undefined) return current;
-  const inner = edited(isMissing ? undefined : valueAt(current, [step]), rest, value);
-  if (isMissing) return wrapped([step], inner);
-  const others = Object.entries(current).filter(([other]) => other !== key || inner !== undefined);
-  const isNew = inner !== undefined && !Object.hasOwn(current, key);
-  return Object.fromEntries([
-    ...others.map(([other, old]) => [other, other === key ? inner : old] as const),
-    ...(isNew ? [[key, inner] as const] : []),
-  ]);
+  if (!isJsonObject(current)) return value === undefined ? current : wrapped([step, ...rest], value);
+  const inner = edited(valueAt(current, [step]), rest, value);
+  return inner === undefined ? omitField(current, String(key)) : { ...current, [key]: inner };
 }
 
 function editedList(

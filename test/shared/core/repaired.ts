@@ -46,8 +46,9 @@ function afterRepair({ input, settings, known }: Judged, { edits }: Repair): Pic
   if (object === null) return { findings: [] };
   const isStored = operationOf(input) === "AUDIT";
   let objects = others.reduce((all, edit) => edited(all, edit), known ?? []);
-  if (isStored && known !== null) objects = objects.map((one) => (isSameObject(one, nameOf(input.object)) ? object : one));
-  const inventory = known === null ? input.inventory ?? null : inventoryWith(objects, { runtime, origin: input.origin });
+  if (isStored) objects = objects.map((one) => (isSameObject(one, nameOf(input.object)) ? object : one));
+  const { origin } = input;
+  const inventory = known === null ? input.inventory ?? null : inventoryWith(objects, { runtime, origin });
   return runChecks({ ...input, object, inventory, ...(isStored && { old: object }) }, settings);
 }
 
@@ -74,7 +75,8 @@ function edited(objects: readonly JsonObject[], edit: Edit): JsonObject[] {
 }
 
 function keyOf({ code, message, path }: Finding): string {
-  return [code, message, ...path.filter((step) => typeof step !== "number").map((step) => JSON.stringify(step))].join(" ");
+  const steps = path.filter((step) => typeof step !== "number").map((step) => JSON.stringify(step));
+  return [code, message, ...steps].join(" ");
 }
 
 function newDenials(before: readonly Finding[], after: readonly Finding[]): string {
