@@ -11,6 +11,8 @@ import {
 import type { Fault, QuickCheck } from "../core/check.ts";
 import { refusedFix, resolutionClause, type ResolvedResource, type ResourceChange } from "./resource-change.ts";
 import { choiceFor, type RoleCause, roleCause } from "./role-inputs.ts";
+import { missRepairs, nearMisses } from "./near-misses.ts";
+import { describeRepairs } from "../core/repair.ts";
 import { usedSelector, useFix, useRule } from "../core/use-rights.ts";
 import type { AccessByName } from "../core/context.ts";
 import { readsResourceLabels } from "../core/effective-selector.ts";
@@ -74,11 +76,13 @@ export const ACK_05: QuickCheck<ResourceChange> = {
   section: "onDefault",
   when: (change) => usesDefaultRole(change) && !requiresSelector(change),
   *find(change): Iterable<Fault> {
-    const check = { id: "ACK-05", fix: LABEL[change.settings.mode] };
+    const missed = missedFault(change, resolutionClause(change.resolution));
+    const fix = describeRepairs(missed.repairs ?? [], METADATA) ?? LABEL[change.settings.mode];
+    const check = { id: "ACK-05", fix };
     const permission = ownRolePermission(check, change, change.resource.namespace);
     const isIgnored = change.settings.mode !== "selectors" && IGNORED_NAMESPACES.has(change.resource.namespace);
     const move = { fix: "move the resource to another namespace, unless the controller's account is intended" };
-    yield { path: METADATA, message: resolutionClause(change.resolution), ...permission, ...(isIgnored && move) };
+    yield { path: METADATA, ...missed, ...permission, ...(isIgnored && move) };
   },
 };
 
@@ -99,9 +103,20 @@ export const ACK_05B: QuickCheck<ResourceChange> = {
     const { resource: { namespace }, settings: { mode } } = change;
     const required = mode !== "selectors" ? "a role of the CARM maps" : "a selector";
     const message = `namespace ${namespace} requires ${required}, but the resource would use the controller's own role`;
-    yield { path: METADATA, message };
+    yield { path: METADATA, ...missedFault(change, message) };
   },
 };
+
+/** Returns the message with the selectors that probably should select the resource, and how they would. */
+function missedFault(
+  { inventory, resource, settings }: ResourceChange, message: string,
+): Pick<Fault, "message" | "repairs"> {
+  const misses = settings.mode === "selectors" ? nearMisses(inventory, resource) : [];
+  if (misses.length === 0) return { message };
+  const repairs = missRepairs(misses);
+  const texts = [message, ...misses.map((miss) => miss.message)];
+  return { message: texts.join("; "), ...(repairs.length > 0 && { repairs }) };
+}
 
 function usesDefaultRole({ resolution }: ResourceChange): boolean {
   return resolution.outcome === "default";

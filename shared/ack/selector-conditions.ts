@@ -1,4 +1,6 @@
 import type { ResourceQuery } from "../core/ack-resource.ts";
+import { SELECTOR_GROUP, SELECTOR_KIND } from "../core/ack-groups.ts";
+import { type Edit, type ObjectName, set } from "../core/repair.ts";
 import { type FieldPath, formatFieldPath } from "../formats/json.ts";
 import { type LabelRequirement, type Labels, type LabelSelector, satisfies } from "../formats/label-selector.ts";
 import { printable } from "../formats/text.ts";
@@ -24,15 +26,30 @@ interface Condition {
   readonly path: FieldPath;
   readonly wants: string;
   readonly compare: (input: ComparedResource) => Comparison;
+  /** Returns the edit after which the resource meets the condition; null if no single value does. */
+  readonly satisfy: (query: ResourceQuery) => Edit | null;
+}
+
+/** Returns the name of a selector in an edit of another object. */
+export function selectorName(name: string): ObjectName {
+  return { apiVersion: `${SELECTOR_GROUP}/v1alpha1`, kind: SELECTOR_KIND, namespace: null, name };
+}
+
+/** Returns the name of a Namespace in an edit of another object. */
+function namespaceName(name: string): ObjectName {
+  return { apiVersion: "v1", kind: "Namespace", namespace: null, name };
 }
 
 /** Returns every condition of the selector, which selects a resource for which all of them hold. */
-export function conditionsOf({ namespaces, namespaceLabels, types, resourceLabels }: EffectiveSelector): Condition[] {
+export function conditionsOf(selector: EffectiveSelector): Condition[] {
+  const { namespaces, namespaceLabels, types, resourceLabels } = selector;
+  const of = selectorName(selector.name);
   const conditions: Condition[] = [];
   if (namespaces !== null) {
     conditions.push({
       path: NAMES, wants: wantsNamespaces([...namespaces]),
       compare: ({ query: { namespace } }) => ({ carries: `namespace ${namespace}`, holds: namespaces.has(namespace) }),
+      satisfy: ({ namespace }) => ({ of, ...set([...NAMES, namespaces.size], namespace) }),
     });
   }
   if (namespaceLabels !== null) {
@@ -40,17 +57,19 @@ export function conditionsOf({ namespaces, namespaceLabels, types, resourceLabel
     conditions.push(...labelConditions(path, namespaceLabels, ({ inventory, query: { namespace } }) => ({
       labels: inventory.namespaces.labelsOf(namespace),
       note: inventory.namespaces.has(namespace) ? "" : " (unknown Namespace)",
-    })));
+    }), ({ namespace }) => namespaceName(namespace)));
   }
   if (types !== null) {
     conditions.push({
-      path: ["spec", "resourceTypeSelector"], wants: anyOf(types.entries.map(entryText)),
+      path: TYPES, wants: anyOf(types.entries.map(entryText)),
       compare: ({ type }) => ({ carries: typeText(type), holds: types.matches(type) }),
+      satisfy: ({ group, kind }) => ({ of, ...set([...TYPES, types.entries.length], { group, version: "", kind }) }),
     });
   }
   if (resourceLabels !== null) {
     const path = ["spec", "resourceLabelSelector"];
-    conditions.push(...labelConditions(path, resourceLabels, ({ query }) => ({ labels: query.labels, note: "" })));
+    const actual = ({ query: { labels } }: ComparedResource): ActualLabels => ({ labels, note: "" });
+    conditions.push(...labelConditions(path, resourceLabels, actual, () => null));
   }
   return conditions;
 }
@@ -64,6 +83,7 @@ export function conditionTexts(selector: EffectiveSelector): string[] {
 export const NAMESPACE_LABELS = "spec.namespaceSelector.labelSelector";
 
 const NAMES: FieldPath = ["spec", "namespaceSelector", "names"];
+const TYPES: FieldPath = ["spec", "resourceTypeSelector"];
 
 /** Returns the condition of a selector that names the namespaces. */
 export function namespacesText(names: readonly string[]): string {
@@ -80,9 +100,10 @@ interface ActualLabels {
   readonly note: string;
 }
 
-/** Returns one condition for each label and expression. */
+/** Returns one condition for each label and expression. `owner` returns what has the labels; null for the resource. */
 function labelConditions(
   path: FieldPath, { matchLabels, matchExpressions }: LabelSelector, actual: (input: ComparedResource) => ActualLabels,
+  owner: (query: ResourceQuery) => ObjectName | null,
 ): Condition[] {
   const carried = (input: ComparedResource, key: string): string => {
     const { labels, note } = actual(input);
@@ -93,6 +114,10 @@ function labelConditions(
     ...matchLabels.map(([key, value]): Condition => ({
       path: [...path, "matchLabels", { key }], wants: `${key}=${value}`,
       compare: (input) => ({ carries: carried(input, key), holds: actual(input).labels.get(key) === value }),
+      satisfy: (query) => {
+        const of = owner(query);
+        return { ...set(["metadata", "labels", { key }], value), ...(of !== null && { of }) };
+      },
     })),
     ...matchExpressions.map((requirement, i): Condition => ({
       path: [...path, "matchExpressions", i], wants: requirementText(requirement),
@@ -100,6 +125,7 @@ function labelConditions(
         carries: carried(input, requirement.key),
         holds: satisfies(actual(input).labels, { matchLabels: [], matchExpressions: [requirement] }),
       }),
+      satisfy: () => null,
     })),
   ];
 }

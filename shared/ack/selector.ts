@@ -98,6 +98,12 @@ export function isGrantable(faults: readonly SelectorFault[]): boolean {
   return !faults.some(({ withholdsGrant }) => withholdsGrant);
 }
 
+/** Returns the repairs after which controllers no longer ignore the selector; none if it has several faults. */
+export function repairsOf({ faults }: JudgedSelector): readonly Repair[] {
+  const [only, ...others] = faults.filter((fault) => fault.withholdsGrant || fault.dropsSelector === true);
+  return others.length > 0 ? [] : only?.repairs ?? [];
+}
+
 /** Returns each fault that makes the selector malformed or withholds its role, as `IRS-03 spec.arn: MESSAGE`. */
 export function decisiveFaults({ faults }: JudgedSelector): string[] {
   return faults.filter((fault) => fault.withholdsGrant || fault.dropsSelector === true)

@@ -29,6 +29,7 @@ export class NamespaceStore {
   readonly #oversized = new Set<string>();
   readonly #namespaces = new Map<string, Namespace>();
   readonly #byLabel = new SetIndex<string>();
+  #revision = 0;
   #index: NameIndex | null = null;
   #labels: LabelNames | null = null;
 
@@ -43,6 +44,11 @@ export class NamespaceStore {
 
   get size(): number {
     return this.#namespaces.size;
+  }
+
+  /** A number that changes with each change of a namespace. */
+  get revision(): number {
+    return this.#revision;
   }
 
   put(object: JsonObject, { name }: NamespaceName): void {
@@ -74,6 +80,7 @@ export class NamespaceStore {
   }
 
   #delete(name: string): void {
+    this.#revision += 1;
     this.#index = this.#labels = null;
     this.#oversized.delete(name);
     const namespace = this.#namespaces.get(name);

@@ -1,0 +1,159 @@
+import { isACKGroup } from "../core/ack-groups.ts";
+import {
+  compileSpec, type EffectiveSelector, selectsNamespace, selectsWithinNamespace,
+} from "../core/effective-selector.ts";
+import { KINDS_OF_CLUSTER, type KindStore } from "../core/kind-store.ts";
+import { NAMESPACES, type NamespaceStore } from "../core/namespaces.ts";
+import type { TypeEntry } from "../core/resource-types.ts";
+import { NO_EXTRAS } from "../core/session.ts";
+import type { InventoryContext, StoreKey, Stores } from "../core/store.ts";
+import { unknownPart } from "../core/type-index.ts";
+import { type FieldPath, isSame } from "../formats/json.ts";
+import { bundledTypes } from "./bundled-types.ts";
+import { type ComparedResource, conditionsOf } from "./selector-conditions.ts";
+import type { JudgedSelector } from "./selector.ts";
+import { SELECTORS, type SelectorStore } from "./selectors.ts";
+
+/** A name in a selector that nothing has, and that is similar to one that exists. */
+export interface Misspelling {
+  readonly selector: EffectiveSelector;
+  /** The condition of the selector that the name belongs to. */
+  readonly condition: FieldPath;
+  /** The field that has the name. */
+  readonly path: FieldPath;
+  readonly written: string;
+  readonly meant: string;
+  /** The value that the field should have; null if the field also contains something else. */
+  readonly value: string | null;
+}
+
+interface Indexed extends Misspelling {
+  /** What the name probably means: `namespace NAME`, `label KEY=VALUE` or `kind KIND.GROUP`. */
+  readonly key: string;
+}
+
+const NAMES: FieldPath = ["spec", "namespaceSelector", "names"];
+const LABELS: FieldPath = ["spec", "namespaceSelector", "labelSelector", "matchLabels"];
+const TYPES: FieldPath = ["spec", "resourceTypeSelector"];
+
+/** The number of malformed selectors of a namespace that are compared with a resource. */
+const MAX_COMPARED = 20;
+
+/**
+ * The selectors that nearly select something: those with a misspelled name, and the malformed ones. Built at the first
+ * lookup after a change, in time that is proportional to the number of selectors.
+ */
+export class MissIndex {
+  readonly #context: InventoryContext;
+  readonly #selectors: SelectorStore;
+  readonly #namespaces: NamespaceStore;
+  readonly #kinds: KindStore;
+  #revision = "";
+  #misspelled: ReadonlyMap<string, readonly Misspelling[]> = new Map();
+  /** The malformed selectors, by a namespace that they list or a label that they require; "" for neither. */
+  #malformed: ReadonlyMap<string, readonly JudgedSelector[]> = new Map();
+
+  constructor(stores: Stores) {
+    this.#context = stores.context;
+    this.#selectors = stores.of(SELECTORS);
+    this.#namespaces = stores.of(NAMESPACES);
+    this.#kinds = stores.of(KINDS_OF_CLUSTER);
+  }
+
+  /** The number of what is misspelled. */
+  get size(): number {
+    this.#update();
+    return this.#misspelled.size;
+  }
+
+  /** Returns the misspellings without which a selector would select the resource. */
+  misspelledFor(compared: ComparedResource): Misspelling[] {
+    this.#update();
+    const { query: { namespace }, type } = compared;
+    const keys = [
+      `namespace ${namespace}`, `kind ${type.kind}.${type.group}`,
+      ...Array.from(this.#namespaces.labelsOf(namespace), ([key, value]) => `label ${key}=${value}`),
+    ];
+    return keys.flatMap((key) => this.#misspelled.get(key) ?? []).filter(({ selector, condition }) => (
+      conditionsOf(selector).every(({ path, compare }) => isSame(path, condition) || compare(compared).holds)
+    ));
+  }
+
+  /** Returns the malformed selectors that would select the resource. */
+  malformedFor({ query, type }: ComparedResource): JudgedSelector[] {
+    this.#update();
+    const labels = this.#namespaces.labelsOf(query.namespace);
+    const keys = [`namespace ${query.namespace}`, ...Array.from(labels, ([key, value]) => `label ${key}=${value}`)];
+    const found = new Set(keys.flatMap((key) => (this.#malformed.get(key) ?? []).slice(0, MAX_COMPARED)));
+    return [...found].filter((judged) => {
+      const selector = this.#compiled(judged);
+      return selectsNamespace(selector, query.namespace, labels)
+        && selectsWithinNamespace(selector, type, query.labels);
+    });
+  }
+
+  #compiled({ spec, roleARN }: JudgedSelector): EffectiveSelector {
+    const compiled = compileSpec({ ...spec, arn: roleARN }, this.#context);
+    return { ...compiled, replaces: NONE, extras: NO_EXTRAS, grantable: false };
+  }
+
+  #update(): void {
+    const revision = `${this.#selectors.revision} ${this.#namespaces.revision} ${this.#kinds.size}`;
+    if (revision === this.#revision) return;
+    this.#revision = revision;
+    const misspellings = [...this.#selectors.values()].flatMap((selector) => [...this.#misspellingsIn(selector)]);
+    this.#misspelled = Map.groupBy(misspellings, ({ key }) => key);
+    const malformed = [...this.#selectors.malformed.values()];
+    this.#malformed = new Map(Array.from(
+      Map.groupBy(malformed.flatMap((judged) => keysOf(judged).map((key) => ({ key, judged }))), ({ key }) => key),
+      ([key, entries]) => [key, entries.map(({ judged }) => judged)],
+    ));
+  }
+
+  *#misspellingsIn(selector: EffectiveSelector): Iterable<Indexed> {
+    for (const [i, written] of [...selector.namespaces ?? []].entries()) {
+      for (const meant of this.#namespaces.has(written) ? [] : this.#namespaces.misspelledBy(written)) {
+        const path = [...NAMES, i];
+        yield { key: `namespace ${meant}`, selector, condition: NAMES, path, written, meant, value: meant };
+      }
+    }
+    for (const [key, written] of selector.namespaceLabels?.matchLabels ?? []) {
+      const path = [...LABELS, { key }];
+      for (const meant of this.#namespaces.misspelledLabel(key, written)) {
+        yield { key: `label ${key}=${meant}`, selector, condition: path, path, written, meant, value: meant };
+      }
+    }
+    yield* this.#misspelledTypes(selector);
+  }
+
+  *#misspelledTypes(selector: EffectiveSelector): Iterable<Indexed> {
+    for (const [i, entry] of (selector.types?.entries ?? []).entries()) {
+      const written = `${entry.kind}.${entry.group}`;
+      for (const { kind, group } of this.#kindsMeant(entry)) {
+        const [path, meant] = [[...TYPES, i], `${kind}.${group}`];
+        yield { key: `kind ${meant}`, selector, condition: TYPES, path, written, meant, value: null };
+      }
+    }
+  }
+
+  /** Returns the kinds that an entry of a kind that does not exist can mean. */
+  #kindsMeant({ group, version, kind }: TypeEntry): TypeEntry[] {
+    if (kind === "" || group === "" || !isACKGroup(group)) return [];
+    const unknown = unknownPart({ group, version, kind }, [bundledTypes(), this.#kinds.defined]);
+    if (unknown === null || unknown.part === "version") return [];
+    return unknown.nearest.map((name) => ({ group, version, kind, [unknown.part]: name }));
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Returns the keys by which a malformed selector is found. */
+function keysOf({ spec: { namespaceSelector } }: JudgedSelector): string[] {
+  const names = namespaceSelector?.names ?? [];
+  const [label] = namespaceSelector?.labelSelector?.matchLabels ?? [];
+  if (names.length > 0) return [...new Set(names)].map((name) => `namespace ${name}`);
+  return label === undefined ? [] : [`label ${label[0]}=${label[1]}`];
+}
+
+/** The index of the selectors that nearly select something. */
+export const MISSES: StoreKey<MissIndex> = { name: "misses", open: (stores) => new MissIndex(stores) };

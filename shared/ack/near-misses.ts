@@ -1,0 +1,116 @@
+import type { ResourceQuery } from "../core/ack-resource.ts";
+import { RESOLUTION } from "../core/annotation-keys.ts";
+import type { EffectiveSelector } from "../core/effective-selector.ts";
+import type { Inventory } from "../core/inventory.ts";
+import { type Repair, set } from "../core/repair.ts";
+import { accountOfARN, parseRoleARN } from "../formats/arn.ts";
+import { subdomainFaults } from "../formats/names.ts";
+import { printable, quote } from "../formats/text.ts";
+import { MISSES, type Misspelling } from "./miss-index.ts";
+import { type ComparedResource, conditionsOf, selectorName } from "./selector-conditions.ts";
+import { type JudgedSelector, repairsOf } from "./selector.ts";
+import { SELECTORS } from "./selectors.ts";
+
+/** A selector that probably should select a resource, and does not. */
+export interface NearMiss {
+  readonly selector: string;
+  /**
+   * `lost`: it selected the resource before; `malformed`: it would select the resource, but controllers ignore it;
+   * `misspelled`: a name in it is similar to one of the resource.
+   */
+  readonly reason: "lost" | "malformed" | "misspelled";
+  /** States what is wrong with the selector, in one clause. */
+  readonly message: string;
+  /** The ways to let it select the resource. None if that would move a resource to another account. */
+  readonly repairs: readonly Repair[];
+}
+
+/** More would be no help. */
+const MAX_MISSES = 3;
+
+/**
+ * Returns the selectors that probably should select a resource that no selector selects, the most likely first. The
+ * time does not depend on the number of selectors, because their misspelled names are indexed.
+ */
+export function nearMisses(inventory: Inventory, query: ResourceQuery): readonly NearMiss[] {
+  const compared = { inventory, query, type: inventory.kinds.typeOf(query) };
+  const index = inventory.of(MISSES);
+  const lost = lostSelector(compared);
+  const found = [
+    ...(lost === null ? [] : [lost]), ...index.malformedFor(compared).map(malformedMiss),
+    ...index.misspelledFor(compared).map(misspelledMiss),
+  ];
+  const first = found.filter(({ miss }, i) => i === found.findIndex((one) => one.miss.selector === miss.selector));
+  return first.slice(0, MAX_MISSES).map(({ miss, roleARN }) => (
+    isInAccount(roleARN, query) ? miss : { ...miss, repairs: [] }
+  ));
+}
+
+/** Returns the repairs of near misses. With several selectors, `when` tells for which to choose each. */
+export function missRepairs(misses: readonly NearMiss[]): readonly Repair[] {
+  const all = misses.flatMap(({ selector, repairs }) => repairs.map((repair) => ({ selector, repair })));
+  if (all.length < 2) return all.map(({ repair }) => repair);
+  return all.map(({ selector, repair: { edits, when = `if the role of ${printable(selector)} is meant` } }) => (
+    { when, edits }
+  ));
+}
+
+interface Found {
+  readonly miss: NearMiss;
+  readonly roleARN: string;
+}
+
+/** Controllers never reconcile a resource with a role of another account than the one that its status records. */
+function isInAccount(roleARN: string, { status }: ResourceQuery): boolean {
+  return status.ownerAccountID === null || accountOfARN(roleARN) === status.ownerAccountID;
+}
+
+function malformedMiss({ name, roleARN, faults, ...judged }: JudgedSelector): Found {
+  const fault = faults.find(({ dropsSelector, withholdsGrant }) => dropsSelector === true || withholdsGrant);
+  const what = fault === undefined ? "" : `: ${fault.code}: ${fault.message}`;
+  const of = selectorName(name);
+  const repairs = repairsOf({ ...judged, name, roleARN, faults })
+    .map((repair) => ({ ...repair, edits: repair.edits.map((edit) => ({ ...edit, of })) }));
+  const message = `IAMRoleSelector ${printable(name)} would select it, but controllers ignore it${what}`;
+  return { roleARN, miss: { selector: name, reason: "malformed", message, repairs } };
+}
+
+function misspelledMiss({ selector: { name, roleARN }, path, written, meant, value }: Misspelling): Found {
+  const message = `IAMRoleSelector ${printable(name)} has ${quote(written)}; perhaps ${printable(meant)} was meant`;
+  const repairs = value === null ? [] : [{ edits: [{ ...set(path, value), of: selectorName(name) }] }];
+  return { roleARN, miss: { selector: name, reason: "misspelled", message, repairs } };
+}
+
+/** Returns the selector that the annotations of the resource name, which selected it before. */
+function lostSelector(compared: ComparedResource): Found | null {
+  const { inventory, query: { annotations } } = compared;
+  const [name, role] = [annotations.get(RESOLUTION.selector), annotations.get(RESOLUTION.roleARN)];
+  const selectors = inventory.of(SELECTORS);
+  if (name === undefined || subdomainFaults(name).length > 0 || selectors.malformed.has(name)) return null;
+  const selector = selectors.get(name);
+  if (selector === undefined) {
+    return role === undefined || parseRoleARN(role) === null ? null : deletedSelector(name, role, compared);
+  }
+  const repairs = selectingRepairs(selector, compared);
+  const message = `IAMRoleSelector ${name} selected it before`;
+  return { roleARN: selector.roleARN, miss: { selector: name, reason: "lost", message, repairs } };
+}
+
+function deletedSelector(name: string, roleARN: string, { query: { namespace } }: ComparedResource): Found {
+  const message = `IAMRoleSelector ${name}, which selected it before, does not exist`;
+  const { apiVersion, kind } = selectorName(name);
+  const value = {
+    apiVersion, kind, metadata: { name }, spec: { arn: roleARN, namespaceSelector: { names: [namespace] } },
+  };
+  const edit = { of: selectorName(name), ...set([], value) };
+  const repairs = [{ when: `if ${roleARN} is still its role`, edits: [edit] }];
+  return { roleARN, miss: { selector: name, reason: "lost", message, repairs } };
+}
+
+/** Returns the repair after which the selector selects the resource; none if no single value does. */
+export function selectingRepairs(selector: EffectiveSelector, compared: ComparedResource): readonly Repair[] {
+  const failing = conditionsOf(selector).filter(({ compare }) => !compare(compared).holds);
+  const edits = failing.map(({ satisfy }) => satisfy(compared.query));
+  const known = edits.filter((edit) => edit !== null);
+  return known.length < edits.length || known.length === 0 ? [] : [{ edits: known }];
+}
