@@ -63,7 +63,7 @@ export function moveContent(model: Model, index: number, open: Open): PanelConte
 
 function sideBody(model: Model, move: MoveRow, side: Side | null, open: Open): HTMLElement[] {
   if (side === null) return [h("p", {}, "The resource does not exist.")];
-  const namespace = { name: move.namespace, labels: [], isKnown: true };
+  const namespace = { name: move.namespace, labels: [], isKnown: true, ignored: [] };
   const use = { namespace, kind: move.kind, ...side, count: move.count, names: move.names };
   return reasonsBody(model, [{ reason: side.reason, uses: [use] }], open);
 }

@@ -1,4 +1,4 @@
-import type { MapNamespace, MapRole, Reason, RoleMap, Use } from "../../shared/diagnosis/role-map/role-map.ts";
+import type { MapNamespace, MapRole, Reason, RoleMap, State, Use } from "../../shared/diagnosis/role-map/role-map.ts";
 import { shortKind } from "./words.ts";
 
 /** What resources have before or after a change, or now. */
@@ -14,6 +14,11 @@ export interface KnownUse extends Side {
   readonly kind: string;
   readonly count: number;
   readonly names: readonly string[];
+}
+
+/** Returns what marks a use: its state, or that a malformed selector is written for what no other selector selects. */
+export function markOf({ reason: { state }, namespace }: Pick<KnownUse, "reason" | "namespace">): State {
+  return state === "default" && namespace.ignored.length > 0 ? "malformed" : state;
 }
 
 /** A role map with the records of each use. */
@@ -51,7 +56,7 @@ export class Model {
   }
 
   /** Returns what a search finds resources by besides their names: in a conflict, each role that they could have. */
-  searchText({ name, labels }: Omit<MapNamespace, "isKnown">, kind: string, sides: readonly Side[]): string {
+  searchText({ name, labels }: Pick<MapNamespace, "name" | "labels">, kind: string, sides: readonly Side[]): string {
     const roles = sides.flatMap(({ reason, role }) => [
       role?.arn ?? "", ...reason.chain, ...reason.selectors.flatMap((index) => this.selectorTexts(index)),
     ]);

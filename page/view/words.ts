@@ -9,7 +9,7 @@ export const STATE_WORDS: Readonly<Record<State, readonly [word: string, meaning
       + "controllers do not reconcile it.",
   ],
   malformed: ["malformed selector", "Controllers ignore the selector."],
-  faulty: ["faulty", "The webhook would deny the object as it is."],
+  faulty: ["faulty", "The webhook would deny the object, or the selector that selects it, as it is."],
   stale: ["stale annotations", "The annotations of the resource report another role than the one that applies."],
   default: ["controller's own role", "No selector selects the resource, so the controller uses its own role."],
   unjudged: ["not judged", "The object was not read, so its role is unknown."],

@@ -9,8 +9,8 @@ import { compareText, countOf } from "../../formats/text.ts";
 import { paced, type Paced } from "../../formats/paced.ts";
 import type { Inventory } from "../../core/inventory.ts";
 import type { Change, ComparedObject, Impact } from "../impact.ts";
-import { ReasonTables, stateOf } from "./map-reasons.ts";
-import { storedSelectors } from "./map-selectors.ts";
+import { type Judgment, ReasonTables, stateOf } from "./map-reasons.ts";
+import { IgnoredSelectors, storedSelectors } from "./map-selectors.ts";
 import { MapTable, shownOrNull, shownText } from "./map-table.ts";
 import {
   type MapNamespace, type MapObject, type MapTotals, type MapUnjudged, type RoleMap, type State, STATES,
@@ -50,19 +50,18 @@ const NAMESPACES_BETWEEN_PAUSES = 10;
 /** Returns the map. The same resources in another order have the same map. */
 export function* roleMapOf(input: RoleMapInput): Paced<RoleMap> {
   const tables = new ReasonTables();
-  addSelectors(tables, input);
+  const ignored = addSelectors(tables, input);
   const namespaces = new MapTable<MapNamespace>(LIMITS.mapNamespaces.value);
   const places = {
     kinds: new MapTable<string>(),
-    namespace: (name: string) => namespaces.add(name, () => shownNamespace(name, input.inventory)),
+    namespace: (name: string) => namespaces.add(name, () => shownNamespace(name, input.inventory, ignored)),
   };
   const resources = new UseCounter<[reason: number]>({
     ...places, withoutDetails: ([reason]) => [tables.withoutDetails(reason)],
   });
-  const ranked = yield* rankedResources(input);
+  const ranked = yield* rankedResources(input, ignored);
   yield* paced(ranked, RESOURCES_BETWEEN_PAUSES, (one) => {
-    const { resolution, findings } = judge(one, input);
-    resources.add(one.resource, [tables.reason(resolution, findings)]);
+    resources.add(one.resource, [tables.reason(judge(one, input))]);
     return true;
   });
   const moved = new UseCounter<[change: Change, before: number, after: number]>({
@@ -70,8 +69,11 @@ export function* roleMapOf(input: RoleMapInput): Paced<RoleMap> {
     withoutDetails: ([change, before, after]) => [change, tables.withoutDetails(before), tables.withoutDetails(after)],
   });
   for (const { resource, change, before, after } of input.impacts ?? []) {
-    const index = (one: Resolution | null): number => (one === null ? -1 : tables.reason(one, []));
-    moved.add(resource, [change, index(before), index(after)]);
+    const index = (resolution: Resolution | null, faulty: Judgment["faulty"]): number => (
+      resolution === null ? -1 : tables.reason({ resolution, findings: [], faulty })
+    );
+    // Which selectors were faulty before the change is unknown.
+    moved.add(resource, [change, index(before, new Set()), index(after, input.inventory.of(SELECTORS).faulty)]);
   }
   const objects = input.objects.toSorted(compareObjects);
   const unjudged = [...input.unjudged, ...unlistedKinds(input.inventory)];
@@ -103,24 +105,19 @@ interface RankedResource extends MapResource {
   readonly state: State;
 }
 
-/** What was decided about a resource. */
-interface Judgment {
-  readonly resolution: Resolution;
-  readonly findings: readonly Finding[];
-}
-
 function judge({ resource, findings }: MapResource, { inventory, settings }: RoleMapInput): Judgment {
   const resolution = resolve(inventory, resource, settings);
-  return { resolution, findings: findings(resolution) };
+  return { resolution, findings: findings(resolution), faulty: inventory.of(SELECTORS).faulty };
 }
 
 /** Returns the resources with what is wrong first, by namespace. */
-function* rankedResources(input: RoleMapInput): Paced<readonly RankedResource[]> {
+function* rankedResources(input: RoleMapInput, ignored: IgnoredSelectors): Paced<readonly RankedResource[]> {
   const byPlace = new Map<string, RankedResource[]>();
   yield* paced(input.resources, RESOURCES_BETWEEN_PAUSES, (one) => {
-    const { resolution, findings } = judge(one, input);
-    const state = stateOf(resolution, findings);
-    const place = `${STATES.indexOf(state)}${one.resource.namespace}`;
+    const state = stateOf(judge(one, input));
+    const { namespace } = one.resource;
+    const worst = ignored.of(namespace).length > 0 ? STATES.indexOf("malformed") : Infinity;
+    const place = `${Math.min(STATES.indexOf(state), worst)}${namespace}`;
     const list = byPlace.get(place);
     if (list === undefined) byPlace.set(place, [{ ...one, state }]);
     else list.push({ ...one, state });
@@ -149,14 +146,18 @@ function reasonText({ resolution, findings }: Judgment): string {
   return JSON.stringify([resolution, ...findings.map(({ code, path, message }) => [code, path, message])]);
 }
 
-function addSelectors(tables: ReasonTables, { inventory, selectors }: RoleMapInput): void {
-  for (const { name, roleARN, ...rest } of storedSelectors(inventory, LIMITS.mapSelectors.value)) {
+/** Adds the selectors to the tables, and returns those that controllers ignore. */
+function addSelectors(tables: ReasonTables, { inventory, selectors }: RoleMapInput): IgnoredSelectors {
+  const ignored = new IgnoredSelectors(inventory.namespaces);
+  for (const { name, roleARN, written, ...rest } of storedSelectors(inventory, LIMITS.mapSelectors.value)) {
     const { findings, place } = selectors.get(name) ?? { findings: storedFaults(inventory, name), place: null };
-    tables.selectors.add(name, () => ({
+    const index = tables.selectors.addAlways(name, () => ({
       ...rest, name: shownText(name), role: roleARN === "" ? null : tables.role(roleARN),
       findings: tables.indexesOf(findings), place: shownOrNull(place),
     }));
+    if (written !== null) ignored.add(index, written);
   }
+  return ignored;
 }
 
 /** Returns the faults because of which sidecars grant no role of the selector. */
@@ -174,15 +175,16 @@ function unlistedKinds(inventory: Inventory): MapUnjudged[] {
   ));
 }
 
-function shownNamespace(name: string, { namespaces }: Inventory): MapNamespace {
+function shownNamespace(name: string, { namespaces }: Inventory, ignored: IgnoredSelectors): MapNamespace {
   const isKnown = namespaces.has(name);
   const labels = isKnown ? [...namespaces.labelsOf(name)].toSorted(([a], [b]) => compareText(a, b)) : [];
   const shown = labels.slice(0, MAX_LABELS).map(([key, value]) => [shownText(key), shownText(value)] as const);
-  return { name: shownText(name), labels: shown, isKnown };
+  return { name: shownText(name), labels: shown, isKnown, ignored: ignored.of(name).slice(0, MAX_IGNORED) };
 }
 
 /** More labels would not help to group namespaces. */
 const MAX_LABELS = 30;
+const MAX_IGNORED = 20;
 
 function shownObject({ kind, namespace, name, findings, place }: JudgedObject, tables: ReasonTables): MapObject {
   return {

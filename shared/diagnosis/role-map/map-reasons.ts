@@ -8,13 +8,21 @@ import { formatFieldPath } from "../../formats/json.ts";
 import { MapTable, shownOrNull, shownSentence, shownText } from "./map-table.ts";
 import type { MapFinding, MapRole, MapSelector, Reason, State } from "./role-map.ts";
 
+/** What was decided about a resource. */
+export interface Judgment {
+  readonly resolution: Resolution;
+  readonly findings: readonly Finding[];
+  /** The names of the selectors for which the sidecar grants no role. */
+  readonly faulty: Pick<ReadonlySet<string>, "has">;
+}
+
 /** Returns the state of a resource. */
-export function stateOf({ outcome }: Pick<Resolution, "outcome">, findings: readonly Finding[]): State {
+export function stateOf({ resolution: { outcome, selectors }, findings, faulty }: Judgment): State {
   if (outcome === "conflict" || outcome === "refused") return outcome;
   const isFaulty = findings.some(({ severity, section, waived }) => (
     severity === "deny" && !waived && section !== "onDefault"
   ));
-  if (isFaulty) return "faulty";
+  if (isFaulty || selectors.some(({ name }) => faulty.has(name))) return "faulty";
   if (findings.some(({ section }) => section === "staleAnnotations")) return "stale";
   return outcome === "default" ? "default" : "resolved";
 }
@@ -24,7 +32,7 @@ export class ReasonTables {
   readonly roles = new MapTable<MapRole>(LIMITS.mapReasons.value + LIMITS.mapSelectors.value);
   readonly findings = new MapTable<MapFinding>();
   readonly reasons = new MapTable<Reason>(LIMITS.mapReasons.value);
-  readonly selectors = new MapTable<MapSelector>(LIMITS.mapSelectors.value);
+  readonly selectors = new MapTable<MapSelector>();
   /** The reasons that stand for those that exceed the limit. */
   readonly #others = new Map<string, number>();
 
@@ -41,8 +49,9 @@ export class ReasonTables {
   }
 
   /** Returns the index of the reason, or of one without details if the list is full. */
-  reason(resolution: Resolution, findings: readonly Finding[]): number {
-    const state = stateOf(resolution, findings);
+  reason(judgment: Judgment): number {
+    const { resolution, findings } = judgment;
+    const state = stateOf(judgment);
     const { outcome, roleARN, selectors, chain = [], region, code, message } = resolution;
     const shown = findings.map(shownFinding);
     const names = selectors.map(({ name }) => name);

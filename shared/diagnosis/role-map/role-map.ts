@@ -8,7 +8,8 @@ import type { Change } from "../impact.ts";
 
 /**
  * The states of what a map shows, most important first. The state of a resource is its outcome, unless a check finds
- * that it is faulty or has stale annotations. Only selectors are malformed, and only unread objects are unjudged.
+ * that it or its selector is faulty, or that its annotations are stale. Only selectors are malformed, and only unread
+ * objects are unjudged.
  */
 export const STATES = [
   "conflict", "refused", "malformed", "faulty", "stale", "default", "unjudged", "resolved",
@@ -54,6 +55,8 @@ export interface MapNamespace {
   readonly labels: readonly (readonly [key: string, value: string])[];
   /** Whether the input contains the Namespace. The labels of another namespace are unknown. */
   readonly isKnown: boolean;
+  /** The indexes of the malformed selectors that are written for the namespace. Controllers ignore them. */
+  readonly ignored: readonly number[];
 }
 
 export interface MapRole {

@@ -17,9 +17,9 @@ test("a map refers to each name and text by its index", (t) => {
         conflict: 0, refused: 0, malformed: 0, faulty: 0, stale: 0, default: 0, unjudged: 0, resolved: 2,
       },
     },
-    namespaces: [
-      { name: "team-a", labels: [["kubernetes.io/metadata.name", "team-a"], ["team", "a"]], isKnown: true },
-    ],
+    namespaces: [{
+      name: "team-a", labels: [["kubernetes.io/metadata.name", "team-a"], ["team", "a"]], isKnown: true, ignored: [],
+    }],
     kinds: ["Bucket.s3.services.k8s.aws"],
     roles: [{ arn: ROLE, account: "111122223333" }],
     selectors: [{
@@ -56,6 +56,7 @@ test("a map shows the state of each resource, selector and file that was not jud
   t.same(stateOf([bucketObject()]), { default: 1 }, "no selector at all");
   const labels = { ...TEAM_A, metadata: { name: "a", annotations: { "ack-role-resolver.io/external-id": "a b" } } };
   t.same(stateOf([labels]), { faulty: 1 }, "an effective selector that the webhook would deny");
+  t.same(stateOf([labels, bucketObject()]), { faulty: 2 }, "also the resource that it selects");
   const unjudged = [{ file: "chart.yaml", reason: "unrendered", count: 3 }] as const;
   const map = mapped([TEAM_A, bucketObject()], { unjudged });
   t.match(map.totals.states, { unjudged: 3, resolved: 1 });
@@ -112,7 +113,7 @@ test("a resource without a name, or in a namespace that the input lacks, is coun
   const nameless = { ...bucketObject(), metadata: { namespace: "team-a" } };
   const map = mapped([TEAM_A, nameless, bucketObject()]);
   t.same(useTexts(map), [`team-a Bucket.s3.services.k8s.aws resolved ${ROLE}: 2 ((no name), b1)`]);
-  t.same(map.namespaces, [{ name: "team-a", labels: [], isKnown: false }]);
+  t.same(map.namespaces, [{ name: "team-a", labels: [], isKnown: false, ignored: [] }]);
   t.end();
 });
 
