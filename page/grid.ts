@@ -29,11 +29,15 @@ interface Layout {
 const MARGIN_ROWS = 8;
 const MARGIN_COLUMNS = 3;
 
-/** A table of which only the visible part is in the document. The sizes of rows and columns are CSS variables. */
+/**
+ * A table of which only the visible part is in the document. The sizes of rows and columns are CSS variables. Its frame
+ * shows on which sides there are more columns.
+ */
 export class Grid {
   readonly element = h("div", { class: "grid", role: "grid", tabindex: 0 });
   readonly #head = h("div", { class: "grid-head", role: "row" });
   readonly #body = h("div", { class: "grid-body", role: "rowgroup" });
+  readonly frame = h("div", { class: "frame" }, this.element);
   #source: GridSource | null = null;
   #active: GridPosition = { row: 0, column: -1 };
   #isQueued = false;
@@ -73,10 +77,13 @@ export class Grid {
     });
   }
 
-  #sizes(): { readonly row: number; readonly column: number; readonly first: number } {
+  /** Returns the sizes. Columns share the width that is left, up to a limit. */
+  #sizes(): Omit<Layout, "columns"> {
     const style = getComputedStyle(this.element);
     const read = (name: string): number => Number.parseFloat(style.getPropertyValue(name));
-    return { row: read("--row"), column: read("--column"), first: read("--first") };
+    const [first, least] = [read("--first"), read("--least")];
+    const room = Math.floor((this.element.clientWidth - first) / Math.max(1, this.#source?.columnCount ?? 1));
+    return { row: read("--row"), first, column: Math.max(least, Math.min(room, read("--most"))) };
   }
 
   /** Shows what is visible now. Keeps the rows that were visible before, unless something else changed. */
@@ -97,6 +104,9 @@ export class Grid {
     const key = JSON.stringify(layout);
     if (isChanged || key !== this.#layout) this.#showHead(source, layout);
     this.#layout = key;
+    const right = first + column * source.columnCount - scrollLeft;
+    this.frame.classList.toggle("more-left", scrollLeft > 0);
+    this.frame.classList.toggle("more-right", right > clientWidth + 1);
     this.#showRows(rows, (index) => this.#row(source, index, layout));
     if (hadFocus && !this.#body.contains(document.activeElement)) {
       (this.#activeElement() ?? this.element).focus({ preventScroll: true });
@@ -106,6 +116,7 @@ export class Grid {
   #showHead(source: GridSource, { columns, first, row, column }: Layout): void {
     const width = `${first + column * source.columnCount}px`;
     for (const part of [this.#head, this.#body]) part.style.setProperty("min-width", width);
+    this.element.style.setProperty("--column", `${column}px`);
     this.#body.style.setProperty("--columns", String(source.columnCount));
     this.#body.style.setProperty("height", `${row * source.rowCount}px`);
     const heads = indexes(columns).map((index) => {

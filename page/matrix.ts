@@ -94,13 +94,14 @@ function rowNote({ names, isKnown }: NamespaceRow): HTMLElement | null {
 }
 
 function cellElement(cell: Cell | undefined): HTMLElement {
-  const { states = [], kinds = "" } = cell ?? {};
+  const { states = [], role = "", kinds = "" } = cell ?? {};
   const counts = states.map(([state, count]) => h(
     "span", { class: `count ${state}` }, shape(state), h("bdi", {}, String(count)),
     h("span", { class: "spoken" }, ` ${STATE_WORDS[state][0]}`),
   ));
   return h(
-    "div", { role: "gridcell", class: "cell" }, h("span", { class: "counts" }, ...counts),
-    h("bdi", { class: "kinds" }, kinds),
+    "div", { role: "gridcell", class: "cell" },
+    h("span", { class: "counts" }, ...counts, role === "" ? null : nameText(role, "role")),
+    h("bdi", { class: "kinds", title: kinds }, kinds),
   );
 }

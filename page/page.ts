@@ -1,20 +1,19 @@
 import type { RoleMap } from "../shared/diagnosis/role-map/role-map.ts";
 import { changeSource } from "./change-list.ts";
-import { button, fill, h, longText, nameText } from "./dom.ts";
+import { button, fill, h, longText } from "./dom.ts";
 import { Grid } from "./grid.ts";
 import { matrixSource } from "./matrix.ts";
 import { panelContent } from "./panel-content.ts";
 import { printMoves, printUses } from "./print.ts";
+import { problemCards } from "./problem-cards.ts";
 import { nothingText, Toolbar } from "./toolbar.ts";
 import { Model } from "./view/model.ts";
 import { type ChangeRow, changeRows } from "./view/moves.ts";
-import { type Place, type ProblemGroup, problemGroups } from "./view/problems.ts";
+import { foundRoles, type ProblemGroup, problemGroups } from "./view/problems.ts";
 import { addressOf, filteredUses, type Matrix, matrixOf } from "./view/rows.ts";
 import { rolesOf } from "./view/details.ts";
 import { FIRST_VIEW, formatView, parseView, type View } from "./view/view-state.ts";
-import { counted, STATE_WORDS } from "./view/words.ts";
-import type { Open } from "./panel.ts";
-import { shape } from "./shapes.ts";
+import { counted } from "./view/words.ts";
 
 /** The page of one or several role maps. Its state is a view, which is also in the URL. */
 export class Page {
@@ -53,8 +52,7 @@ export class Page {
       this.#header,
       h("main", {},
         this.#toolbar.searchForm, h("section", { class: "wrong", "aria-label": "What is wrong" }, this.#problems),
-        this.#toolbar.element, this.#grid.element, this.#nothing,
-        this.#omitted,
+        this.#toolbar.element, this.#grid.frame, this.#nothing, this.#omitted,
         h("p", { class: "keys" }, "Keys: / searches, arrows move, Enter opens, Esc goes back.")),
       this.#panel, this.#print,
     );
@@ -107,8 +105,8 @@ export class Page {
     this.#rows = changeRows(model, view);
     const isEmpty = (isMap ? this.#matrix.rows : this.#rows).length === 0;
     fill(this.#nothing, isEmpty ? nothingText(view) : null);
-    this.#grid.element.hidden = isEmpty;
-    this.#grid.element.classList.toggle("of-change", !isMap);
+    this.#grid.frame.hidden = isEmpty;
+    this.#grid.frame.classList.toggle("of-change", !isMap);
     this.#grid.show(isMap ? matrixSource(this.#matrix, model.map.controllerAccount, {
       open: this.#open, toggleAccount: (account) => this.#toggleAccount(account),
       unfold: (name) => this.#change({ unfolded: [...this.#view.unfolded, name] }),
@@ -116,7 +114,7 @@ export class Page {
     const moved = this.#rows.filter((row) => row.type === "move");
     this.#toolbar.show(view, model, isMap ? this.#matrix : {
       namespaces: new Set(moved.map(({ namespace }) => namespace)).size,
-      resources: moved.reduce((sum, { count }) => sum + count, 0),
+      resources: moved.reduce((sum, { count }) => sum + count, 0), states: [],
     });
   }
 
@@ -168,14 +166,16 @@ export class Page {
     this.#change({ open });
   };
 
-  /** Opens what the search finds first: in the rows, or else in the lists. */
+  /** Opens what the search finds first: who uses the role of that name, or else in the rows or in the lists. */
   #openFirst(): void {
+    const [role] = foundRoles(this.#model, this.#view.query);
     const move = this.#rows.find((row) => row.type === "move");
     const row = this.#matrix?.rows.find((one) => one.type === "namespace");
     const place = this.#groups.flatMap(({ places }) => places)[0];
     if (this.#view.tab === "change") {
       if (move !== undefined) this.#open(["move", String(move.index)]);
-    } else if (row?.type === "namespace") this.#open(addressOf(row));
+    } else if (role !== undefined) this.#open(["role", role.arn]);
+    else if (row?.type === "namespace") this.#open(addressOf(row));
     else if (place !== undefined) this.#open(place.open);
   }
 
@@ -227,36 +227,4 @@ export class Page {
     if (this.#view.tab === "map") printUses(this.#print, filteredUses(this.#model, this.#view));
     else printMoves(this.#print, this.#rows.filter((row) => row.type === "move"));
   }
-}
-
-/** The number of places that a card shows. Its button shows the others. */
-const MAX_PLACES = 6;
-
-/** Returns a card for each group, or a sentence if nothing is wrong. */
-function problemCards(groups: readonly ProblemGroup[], query: string, open: Open): HTMLElement[] {
-  if (groups.length === 0 && query === "") return [h("p", { class: "fine" }, shape("resolved"), "Nothing is wrong.")];
-  return groups.map((group) => problemCard(group, open));
-}
-
-function problemCard({ state, count, title: text, places }: ProblemGroup, open: Open): HTMLElement {
-  const isProblem = state !== null && state !== "resolved";
-  const title = h(
-    "h2", { title: isProblem ? STATE_WORDS[state][1] : null }, isProblem ? shape(state) : null,
-    h("b", {}, count.toLocaleString("en")), ` ${text}`,
-  );
-  const list = h("ul", {}, ...places.slice(0, MAX_PLACES).map((place) => placeItem(place, open)));
-  const rest = places.slice(MAX_PLACES);
-  if (rest.length === 0) return h("section", { class: `card ${state ?? "other"}` }, title, list);
-  const more = button({ class: "link more" }, () => {
-    list.append(...rest.slice(0, MAX_SHOWN).map((place) => placeItem(place, open)));
-    more.remove();
-  }, `and ${rest.length.toLocaleString("en")} more`);
-  return h("section", { class: `card ${state ?? "other"}` }, title, list, more);
-}
-
-const MAX_SHOWN = 500;
-
-function placeItem({ subject, detail, open: address }: Place, open: Open): HTMLElement {
-  const parts = [nameText(subject), h("bdi", { class: "detail", title: detail }, detail)];
-  return h("li", {}, button({ class: "place" }, () => open(address), ...parts));
 }

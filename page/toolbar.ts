@@ -3,7 +3,7 @@ import { button, fill, h } from "./dom.ts";
 import { shape } from "./shapes.ts";
 import { compare } from "./view/columns.ts";
 import type { Model } from "./view/model.ts";
-import { statesOf } from "./view/rows.ts";
+import { type Matrix, statesOf } from "./view/rows.ts";
 import { BY_ATTENTION, BY_NAME, type View } from "./view/view-state.ts";
 import { counted, STATE_WORDS } from "./view/words.ts";
 
@@ -24,7 +24,8 @@ export class Toolbar {
   readonly #grouping: HTMLElement;
   readonly #status = h("p", { class: "status", role: "status" });
   readonly #change: Change;
-  #counts: ReturnType<typeof statesOf> = [];
+  /** The states that the resources of the map have. */
+  #offered: readonly State[] = [];
 
   constructor(change: Change, openFirst: () => void) {
     this.#change = change;
@@ -45,7 +46,7 @@ export class Toolbar {
 
   /** Offers the kinds and labels of a map. */
   offer({ map, uses }: Model): void {
-    this.#counts = statesOf(uses).toReversed();
+    this.#offered = statesOf(uses).map(([state]) => state).toReversed();
     const kinds = map.kinds.toSorted(compare);
     fill(this.#kind, option("", "all kinds"), ...kinds.map((kind) => option(kind, kind)));
     const keys = new Set(map.namespaces.flatMap(({ labels }) => labels.map(([key]) => key)));
@@ -56,7 +57,7 @@ export class Toolbar {
     );
   }
 
-  show(view: View, { map }: Model, shown: { readonly namespaces: number; readonly resources: number }): void {
+  show(view: View, { map }: Model, shown: Pick<Matrix, "namespaces" | "resources" | "states">): void {
     if (this.search.value.trim() !== view.query) this.search.value = view.query;
     this.#kind.value = view.kind;
     this.#group.value = view.group;
@@ -64,7 +65,8 @@ export class Toolbar {
     const isMap = view.tab === "map";
     this.#grouping.hidden = !isMap;
     this.#states.hidden = !isMap;
-    fill(this.#states, ...this.#counts.map(([state, count]) => this.#chip(state, view.states, count)));
+    const left = new Map(shown.states);
+    fill(this.#states, ...this.#offered.map((state) => this.#chip(state, view.states, left.get(state) ?? 0)));
     const counts = `${counted(shown.resources, "resource")} in ${counted(shown.namespaces, "namespace")}`;
     fill(this.#status, counts, isFiltered(view) ? ` of ${counted(map.totals.resources, "resource")}` : "");
     if (isFiltered(view)) {

@@ -1,9 +1,10 @@
-import { type State, STATES } from "../../shared/diagnosis/role-map/role-map.ts";
+import { type MapRole, type State, STATES } from "../../shared/diagnosis/role-map/role-map.ts";
 import { columnOf } from "./columns.ts";
+import { usersOfRole, usersText } from "./details.ts";
 import { type KnownUse, matches, type Model } from "./model.ts";
 import { subjectOf } from "./moves.ts";
-import { resourcesIn } from "./rows.ts";
-import { counted, HEADLINES, plural } from "./words.ts";
+import { resourcesIn, someOf } from "./rows.ts";
+import { counted, HEADLINES, plural, roleName } from "./words.ts";
 
 /** Where something is wrong. */
 export interface Place {
@@ -16,7 +17,7 @@ export interface Place {
   readonly open: readonly string[];
 }
 
-/** Everything that is wrong in one way, or the selectors that a search finds, whose state is `resolved`. */
+/** Everything that is wrong in one way, or the roles or selectors that a search finds, whose state is `resolved`. */
 export interface ProblemGroup {
   /** Null for findings of objects that have no state. */
   readonly state: State | null;
@@ -29,7 +30,21 @@ export interface ProblemGroup {
 
 const NO_ACCOUNTS: ReadonlySet<string> = new Set();
 
-/** Returns what is wrong in what a search finds, in the order of the states, and then the findings of other objects. */
+/** Returns the roles whose name or ARN, in any case, is the query, with or without a path. */
+export function foundRoles(model: Model, query: string): MapRole[] {
+  const text = query.toLowerCase();
+  const isNamed = (arn: string): boolean => (
+    arn.endsWith(text) && ["", "/", ":"].includes(arn.charAt(arn.length - text.length - 1))
+  );
+  return text === "" ? [] : model.map.roles.filter(({ arn }) => (
+    isNamed(arn.toLowerCase()) && usersOfRole(model, arn).length > 0
+  ));
+}
+
+/**
+ * Returns who uses the role that a search names, what is wrong in what it finds, in the order of the states, and then
+ * the findings of other objects.
+ */
 export function problemGroups(model: Model, query = ""): ProblemGroup[] {
   const { totals, objects, findings } = model.map;
   const states = STATES.filter((state) => state !== "resolved" || query !== "");
@@ -38,11 +53,26 @@ export function problemGroups(model: Model, query = ""): ProblemGroup[] {
     detail: [...new Set(object.findings.flatMap((one) => findings[one]?.code ?? []))].join(", "),
   })).filter(({ subject, detail }) => matches([subject, detail], query));
   const groups = states.map((state) => ({ state, places: [...placesOf(model, state, query)] }));
-  return [...groups, { state: null, places: others }].map(({ state, places }): ProblemGroup => {
+  const wrong = [...groups, { state: null, places: others }].map(({ state, places }): ProblemGroup => {
     const sum = places.reduce((total, { count }) => total + count, 0);
     const count = state === null || query !== "" ? sum : totals.states[state];
     return { state, count, title: titleOf(model, state, count), places };
-  }).filter(({ count }) => count > 0);
+  });
+  return [roleGroup(model, query), ...wrong].filter(({ count }) => count > 0);
+}
+
+const MAX_NAMESPACES = 5;
+
+/** Returns who uses the roles that a search names. */
+function roleGroup(model: Model, query: string): ProblemGroup {
+  const places = foundRoles(model, query).map(({ arn, account }): Place => {
+    const uses = usersOfRole(model, arn).flatMap((users) => users.uses);
+    const namespaces = someOf(uses.map(({ namespace }) => namespace.name), MAX_NAMESPACES);
+    const parts = [account, usersText(uses), namespaces === "" ? null : `Namespaces: ${namespaces}`];
+    const detail = parts.filter((part) => part !== null).join(" · ");
+    return { subject: roleName(arn), detail, count: 1, open: ["role", arn] };
+  });
+  return { state: "resolved", count: places.length, title: `${plural(places.length, "role")} found`, places };
 }
 
 function titleOf({ uses }: Model, state: State | null, count: number): string {

@@ -1,14 +1,19 @@
 import { type State, STATES } from "../../shared/diagnosis/role-map/role-map.ts";
 import { type Column, columnOf, compare, sortedColumns } from "./columns.ts";
-import type { KnownUse, Model } from "./model.ts";
+import { type KnownUse, markOf, type Model } from "./model.ts";
 import { BY_ATTENTION, BY_NAME, type View } from "./view-state.ts";
-import { counted, shortKind } from "./words.ts";
+import { counted, roleName, shortKind } from "./words.ts";
+
+/** The number of resources in each state, most important state first. */
+export type StateCounts = readonly (readonly [state: State, count: number])[];
 
 /** What a namespace, or several equal ones, has in a column. */
 export interface Cell {
   readonly column: Column;
-  /** The number of resources in each state, most important state first. */
-  readonly states: readonly (readonly [state: State, count: number])[];
+  /** The number of resources with each mark, most important state first. */
+  readonly states: StateCounts;
+  /** Such as `media, storefront +1`; "" if the column tells the role or there is none. */
+  readonly role: string;
   /** Such as `Bucket, Queue and 2 more kinds`. */
   readonly kinds: string;
 }
@@ -18,7 +23,7 @@ export interface NamespaceRow {
   /** The names of the namespaces: several if the row stands for equal ones. */
   readonly names: readonly string[];
   readonly isKnown: boolean;
-  /** The states of the resources that are not resolved, most important first. */
+  /** The marks of the resources that are not resolved, and of malformed selectors, most important state first. */
   readonly problems: readonly State[];
   readonly cells: readonly Cell[];
 }
@@ -37,6 +42,8 @@ export interface Matrix {
   /** The number of namespaces that the rows show. */
   readonly namespaces: number;
   readonly resources: number;
+  /** What all filters leave but that of the states. */
+  readonly states: StateCounts;
 }
 
 /** Returns the parts of the uses that the filters of the view select. */
@@ -45,14 +52,19 @@ export function filteredUses(model: Model, view: View): KnownUse[] {
 }
 
 /** Returns the part of a use that the filters of the view select, or null. */
-export function filteredPart(model: Model, { query, states, kind }: View, use: KnownUse): KnownUse | null {
-  const isSelected = (states.length === 0 || states.includes(use.reason.state)) && (kind === "" || use.kind === kind);
-  return isSelected ? model.find(use, query) : null;
+export function filteredPart(model: Model, view: View, use: KnownUse): KnownUse | null {
+  const isSelected = isInStates(use, view) && (view.kind === "" || use.kind === view.kind);
+  return isSelected ? model.find(use, view.query) : null;
+}
+
+function isInStates({ reason }: KnownUse, { states }: View): boolean {
+  return states.length === 0 || states.includes(reason.state);
 }
 
 /** Returns the columns and the rows of the view. */
 export function matrixOf(model: Model, view: View): Matrix {
-  const uses = filteredUses(model, view);
+  const inAllStates = filteredUses(model, { ...view, states: [] });
+  const uses = inAllStates.filter((use) => isInStates(use, view));
   const accounts = new Set(view.accounts);
   const columns = sortedColumns(uses.map((use) => columnOf(use, accounts)));
   const byName = Map.groupBy(uses, ({ namespace }) => namespace.name);
@@ -62,7 +74,7 @@ export function matrixOf(model: Model, view: View): Matrix {
     const own = foldedRows(lists.map((list) => rowOf(list, accounts)), view);
     return title === "" ? own : [headingOf(title.slice(1), lists.flat(), view), ...own];
   });
-  return { columns, rows, namespaces: byName.size, resources: resourcesIn(uses) };
+  return { columns, rows, namespaces: byName.size, resources: resourcesIn(uses), states: statesOf(inAllStates) };
 }
 
 /** Returns the address of what explains a row: its only cell, or all cells of its first namespace. */
@@ -79,7 +91,7 @@ export function resourcesIn(uses: readonly KnownUse[]): number {
 function groupOf(uses: readonly KnownUse[], { group }: View): string {
   if (group === BY_NAME) return "";
   if (group === BY_ATTENTION) {
-    return uses.some(({ reason }) => reason.state !== "resolved") ? "0Needs attention" : "1Resolved";
+    return uses.every(isFine) ? "1Resolved" : "0Needs attention";
   }
   const key = group.slice("label:".length);
   const value = uses[0]?.namespace.labels.find(([name]) => name === key)?.[1];
@@ -102,7 +114,7 @@ function rowOf(uses: readonly KnownUse[], accounts: ReadonlySet<string>): Foldab
   const columns = sortedColumns(uses.map((use) => columnOf(use, accounts)));
   return {
     name: first?.namespace.name ?? "", isKnown: first?.namespace.isKnown !== false,
-    isResolved: uses.every(({ reason }) => reason.state === "resolved"),
+    isFine: uses.every(isFine), isIgnored: uses.some(({ namespace: { ignored } }) => ignored.length > 0),
     columns: columns.map((column) => ({ column, uses: byColumn.get(column.id) ?? [] })),
   };
 }
@@ -110,7 +122,9 @@ function rowOf(uses: readonly KnownUse[], accounts: ReadonlySet<string>): Foldab
 interface FoldableRow {
   readonly name: string;
   readonly isKnown: boolean;
-  readonly isResolved: boolean;
+  readonly isFine: boolean;
+  /** Whether a malformed selector is written for the namespace. */
+  readonly isIgnored: boolean;
   readonly columns: readonly { readonly column: Column; readonly uses: readonly KnownUse[] }[];
 }
 
@@ -118,7 +132,7 @@ interface FoldableRow {
 function foldedRows(rows: readonly FoldableRow[], { isFolded, unfolded }: View): NamespaceRow[] {
   const sorted = rows.toSorted((a, b) => compare(a.name, b.name));
   const equal = Map.groupBy(sorted, (row) => (
-    isFolded && row.isResolved ? JSON.stringify(row.columns.map(({ column }) => column.id)) : `"${row.name}`
+    isFolded && row.isFine ? JSON.stringify(row.columns.map(({ column }) => column.id)) : `"${row.name}`
   ));
   return [...equal.values()].flatMap((same) => (
     same.length > 1 && unfolded.includes(same[0]?.name ?? "") ? same.map((row) => joined([row])) : [joined(same)]
@@ -129,28 +143,45 @@ function foldedRows(rows: readonly FoldableRow[], { isFolded, unfolded }: View):
 function joined(rows: readonly FoldableRow[]): NamespaceRow {
   const cells = (rows[0]?.columns ?? []).map(({ column }, i): Cell => {
     const uses = rows.flatMap(({ columns }) => columns[i]?.uses ?? []);
-    return { column, states: statesOf(uses), kinds: kindsOf(uses) };
+    return { column, states: statesOf(uses, markOf), role: roleOf(uses, column), kinds: kindsOf(uses) };
   });
   const found = new Set(cells.flatMap(({ states }) => states.map(([state]) => state)));
+  if (rows.some(({ isIgnored }) => isIgnored)) found.add("malformed");
   return {
     type: "namespace", names: rows.map(({ name }) => name), isKnown: rows.every(({ isKnown }) => isKnown), cells,
     problems: STATES.filter((state) => state !== "resolved" && found.has(state)),
   };
 }
 
-/** Returns the number of resources in each state, most important state first. */
-export function statesOf(uses: readonly KnownUse[]): (readonly [State, number])[] {
-  const byState = Map.groupBy(uses, ({ reason }) => reason.state);
+export function statesOf(
+  uses: readonly KnownUse[], stateOf: (use: KnownUse) => State = ({ reason }) => reason.state,
+): StateCounts {
+  const byState = Map.groupBy(uses, stateOf);
   return STATES.flatMap((state) => {
     const own = byState.get(state);
     return own === undefined ? [] : [[state, resourcesIn(own)] as const];
   });
 }
 
-const MAX_KINDS = 2;
+/** Whether one role applies, and no malformed selector is written for the namespace. */
+function isFine({ reason, namespace }: KnownUse): boolean {
+  return reason.state === "resolved" && namespace.ignored.length === 0;
+}
+
+function roleOf(uses: readonly KnownUse[], { kind }: Column): string {
+  if (kind !== "account") return "";
+  return someOf(uses.flatMap(({ role }) => (role === null ? [] : roleName(role.arn))));
+}
 
 function kindsOf(uses: readonly KnownUse[]): string {
-  const names = [...new Set(uses.map(({ kind }) => shortKind(kind)))].toSorted(compare);
-  const more = names.length - MAX_KINDS;
-  return more > 0 ? `${names.slice(0, MAX_KINDS).join(", ")} +${more}` : names.join(", ");
+  return someOf(uses.map(({ kind }) => shortKind(kind)));
+}
+
+const MAX_NAMES = 2;
+
+/** Returns the first names, each once and sorted, and the number of the others. */
+export function someOf(texts: readonly string[], most = MAX_NAMES): string {
+  const names = [...new Set(texts)].toSorted(compare);
+  const more = names.length - most;
+  return more > 0 ? `${names.slice(0, most).join(", ")} +${more}` : names.join(", ");
 }

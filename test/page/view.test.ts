@@ -4,12 +4,14 @@ import { cellReasons, rolesOf, selectionText, usersOfRole, usersText } from "../
 import { nextPosition } from "../../page/view/grid-keys.ts";
 import { Model } from "../../page/view/model.ts";
 import { changeRows, subjectOf } from "../../page/view/moves.ts";
-import { type ProblemGroup, problemGroups } from "../../page/view/problems.ts";
+import { foundRoles, type ProblemGroup, problemGroups } from "../../page/view/problems.ts";
 import { visibleRange } from "../../page/view/range.ts";
 import { formatView, parseView, type View } from "../../page/view/view-state.ts";
 import { counted, roleName, shortKind } from "../../page/view/words.ts";
 import { STATES } from "../../shared/diagnosis/role-map/role-map.ts";
-import { bucketObject, FIRST, namespaceObject, roleIn, SECOND, selectorFor } from "../shared/objects.ts";
+import {
+  bucketObject, FIRST, namespaceObject, roleIn, SECOND, selectorFor, selectorObject,
+} from "../shared/objects.ts";
 import { parameters } from "../shared/property.ts";
 import { mapped } from "../shared/diagnosis/role-map/mapped.ts";
 import { MODEL, OBJECTS, viewWith } from "./fixture.ts";
@@ -58,16 +60,21 @@ test("a search filters the problems, and finds malformed selectors and selectors
   const unjudged = [{ file: "p.yaml", reason: "patch", count: 2 }] as const;
   const model = new Model(mapped([...OBJECTS, unused], { unjudged }));
   const texts = (query: string): string[] => problemGroups(model, query).map(groupText);
+  const waiting = "Used by no resource now. 1 resource would use it, but is in conflict.";
   const malformed = "malformed 1 malformed selector: broken | IRS-02 | selector broken";
   t.same(texts("broken"), [malformed]);
   const own = "default 2 resources with the controller's own role: d1 | 2 × Bucket | cell d1 own";
   t.same(texts("d1"), [malformed, own]);
   t.same(texts("d1/b2"), ["default 1 resource with the controller's own role: d1 | Bucket/b2 | cell d1 own"]);
   t.same(texts("role/buckets"), [
+    `resolved 1 role found: buckets | ${SECOND} · ${waiting} · Namespaces: c1 | role ${roleIn(SECOND, "buckets")}`,
     "conflict 1 resource in conflict: c1 | Bucket/b | cell c1 none",
     "resolved 1 selector found: buckets | 444455556666 | selector buckets",
   ]);
-  t.same(texts("unused"), ["resolved 1 selector found: unused | 111122223333 | selector unused"]);
+  t.same(texts("unused"), [
+    `resolved 1 role found: unused | ${FIRST} · Used by no resource now. | role ${roleIn(FIRST, "unused")}`,
+    "resolved 1 selector found: unused | 111122223333 | selector unused",
+  ]);
   t.same(texts("p.yaml"), [
     "unjudged 2 objects not judged: p.yaml | 2 objects in Kustomize patches | unjudged 0",
   ]);
@@ -134,6 +141,20 @@ test("a role and its selector tell the same about resources in conflict", (t) =>
   t.same([usersText([]), selectionText([])], ["Used by no resource now.", "Selects no resource"]);
   const { roles, used } = rolesOf(MODEL);
   t.same([roles.size, used], [3, 2], "not the role of a malformed selector");
+  t.end();
+});
+
+test("a search finds a role by its name or ARN, with or without a path, and first who uses it", (t) => {
+  const arn = `arn:aws:iam::${FIRST}:role/ack/Media`;
+  const media = selectorObject("media", { arn, namespaceSelector: { names: ["a1"] } });
+  const model = new Model(mapped([...OBJECTS, media], { settings: { controllerRole: roleIn(FIRST, "own") } }));
+  const found = (query: string): string[] => foundRoles(model, query).map((role) => role.arn);
+  for (const query of ["media", "ack/media", "role/ack/MEDIA", arn]) t.same(found(query), [arn]);
+  for (const query of ["", "medi", "edia", "own", "a1"]) t.same(found(query), [], query);
+  const users = "Used by 1 resource. · Namespaces: b1";
+  t.equal(problemGroups(MODEL, "second").map(groupText)[0], (
+    `resolved 1 role found: second | ${SECOND} · ${users} | role ${roleIn(SECOND, "second")}`
+  ));
   t.end();
 });
 

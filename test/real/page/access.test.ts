@@ -67,6 +67,30 @@ test("a phone shows the matrix, and the panel below it", async (t) => {
   t.ok(top > 100 && top < 500, `the panel starts at ${top}`);
 });
 
+test("a grid shows on which sides there are more columns, and no name is cut without a sign", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === null) return;
+  const { page } = await openMaps(t, browser, [MAP], { width: 390, hash: "#tab=map" });
+  const hasEdges = async (...sides: readonly string[]): Promise<unknown> => await page.waitForFunction(`
+    ["::before", "::after"].filter((side) => (
+      getComputedStyle(document.querySelector(".frame"), side).content !== "none"
+    )).join(" ") === "${sides.join(" ")}"
+  `);
+  await hasEdges("::after");
+  await page.evaluate("document.querySelector('.grid').scrollLeft = 100");
+  await hasEdges("::before", "::after");
+  await page.evaluate("document.querySelector('.grid').scrollLeft = 1e6");
+  await hasEdges("::before");
+  await page.setViewport({ width: 1280, height: 900 });
+  await hasEdges();
+  const names = [".row-head .name", ".cell .role", ".cell .kinds"];
+  const cut = await runTexts(page, `${JSON.stringify(names)}.map((name) => {
+    const { textOverflow, webkitLineClamp } = getComputedStyle(document.querySelector(name));
+    return textOverflow === "ellipsis" || webkitLineClamp === "2";
+  })`);
+  t.same(cut, names.map(() => "true"));
+});
+
 test("the printed page has a table of what the filters select, what is wrong first", async (t) => {
   const browser = await openBrowser(t);
   if (browser === null) return;

@@ -96,7 +96,7 @@ test("the page looks as its pictures: light, dark, on a phone and in print", asy
 
 const CHANGES = {
   "the color of a state": ".card.conflict .shape => one.style.fill = 'var(--warn)'",
-  "the color of a state in a cell": ".cell .shape.default => one.style.fill = 'var(--bad)'",
+  "the color of a state in a cell": ".cell .shape.malformed => one.style.fill = 'var(--warn)'",
   "the shape of a state": ".cell .shape.conflict => one.firstChild.setAttribute('d', 'M1 2h14L8 14.5Z')",
   "a place": ".cell .counts => one.style.marginLeft = '2px'",
   "a word": ".kicker => one.textContent = 'How'",

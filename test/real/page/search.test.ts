@@ -31,10 +31,14 @@ async function searched(t: Test, browser: Browser, text: string): Promise<OpenPa
   return opened;
 }
 
+const NONE = ["0 stale annotations", "0 no usable role"];
+
 async function countsNames(t: Test, browser: Browser): Promise<void> {
   const { page } = await searched(t, browser, "bucket-05");
   t.match(await textsOf(page, ".status"), [/^500 resources in 500 namespaces of 10,000 resources/]);
+  t.same(await textsOf(page, ".chip"), ["490 resolved", "5 controller's own role", ...NONE, "5 conflict"]);
   await page.type("input[type=search]", ` ${HEALTHY}`);
+  t.same(await textsOf(page, ".chip"), ["1 resolved", "0 controller's own role", ...NONE, "0 conflict"]);
   t.match(await textsOf(page, ".status"), [/^1 resource in 1 namespace /]);
   await page.keyboard.press("Enter");
   t.match(await panelText(page), /1 of 20 resources: resolved \(matched by the search and filters\)/);
@@ -44,7 +48,7 @@ async function countsNames(t: Test, browser: Browser): Promise<void> {
 
 async function findsName(t: Test, browser: Browser): Promise<void> {
   const { page } = await searched(t, browser, `${HEALTHY}/key-04`);
-  t.same(await textsOf(page, ".cell"), ["1 resolved Key"]);
+  t.same(await textsOf(page, ".cell"), [`1 resolved ${HEALTHY} Key`], "with the name of the role");
   t.same(await textsOf(page, ".panel mark"), ["key-04,"]);
   t.match(await textsOf(page, ".panel .resources li"), [/^Key × 4key-04/, /^Bucket × 4bucket-00/]);
 }
@@ -52,7 +56,8 @@ async function findsName(t: Test, browser: Browser): Promise<void> {
 async function findsConflict(t: Test, browser: Browser): Promise<void> {
   const { page } = await searched(t, browser, "role/ack/media");
   t.match(await textsOf(page, ".status"), [/^20 resources in 5 namespaces/]);
-  await clickOn(page, ".panel .facts .link", "role/ack/media");
+  t.match(await textsOf(page, ".card"), [/^5 roles found media [0-9]{12} · Used by no resource now\./]);
+  t.match(await panelText(page), /^Who uses this role .*role\/ack\/media/);
   t.match(await panelText(page), /Used by no resource now\. 4 resources would use it, but are in conflict\./);
   t.match(await panelText(page), /Selects 4 resources in 1 namespace, all in conflict/);
   await clickOn(page, ".panel .selector .link", `second-${CONFLICT}`);
@@ -85,13 +90,13 @@ async function findsNothing(t: Test, browser: Browser): Promise<void> {
 async function goesBack(t: Test, browser: Browser): Promise<void> {
   const { page } = await searched(t, browser, "media");
   const title = async (): Promise<string> => (await textsOf(page, "#panel-title")).join("");
-  await clickOn(page, ".panel .facts .link", "role/ack/media");
   await clickOn(page, ".panel .selector .link", `second-${CONFLICT}`);
-  t.equal(await title(), `second-${CONFLICT}`);
-  await clickOn(page, ".panel .kicker button", "Back");
-  t.match(await title(), /role\/ack\/media$/);
-  await page.keyboard.press("Escape");
+  await clickOn(page, ".panel .users .link", CONFLICT);
   t.equal(await title(), CONFLICT);
+  await clickOn(page, ".panel .kicker button", "Back");
+  t.equal(await title(), `second-${CONFLICT}`);
+  await page.keyboard.press("Escape");
+  t.match(await title(), /role\/ack\/media$/);
   t.same(await textsOf(page, ".panel .kicker button"), []);
   await page.keyboard.press("Escape");
   t.equal(await panelText(page), "");
@@ -108,6 +113,7 @@ async function tellsUnjudged(t: Test, browser: Browser): Promise<void> {
   const namespace = broken.slice("broken-".length);
   await page.evaluate(`location.hash = "#open=namespace&open=${namespace}"`);
   await page.waitForFunction(`document.querySelector("#panel-title").textContent.includes("${namespace}")`);
+  t.match(await panelText(page), /Malformed selector for this namespace .* is not an ARN.* Fix: write the role's ARN/);
   await clickOn(page, ".panel .reason .link", broken);
   t.match(await panelText(page), "is not an ARN");
 }
