@@ -3,8 +3,10 @@ import {
   malformedItems, missing, objectContent, type Open, type PanelContent, type PartOf, reasonsBody, roleContent,
   selectorContent, unjudgedContent,
 } from "./panel.ts";
+import { pathDrawing } from "./path-drawing.ts";
 import { cellReasons, type ReasonGroup, reasonGroups } from "./view/details.ts";
 import type { Model } from "./view/model.ts";
+import { pathsOf } from "./view/paths.ts";
 import { filteredPart, type Matrix } from "./view/rows.ts";
 import type { View } from "./view/view-state.ts";
 
@@ -35,14 +37,15 @@ export function panelContent(shown: Shown, [type = "", name = "", column = ""]: 
 function namespaceContent(shown: Shown, name: string): PanelContent {
   const groups = reasonGroups(shown.model.uses.filter(({ namespace }) => namespace.name === name));
   if (groups.length === 0) return missing("Namespace", name);
-  return { kicker: "Why", title: name, body: whyBody(shown, [name], groups) };
+  return { kicker: "Why", title: name, body: whyBody(shown, name, groups) };
 }
 
-function whyBody(
-  { model, view, open }: Shown, names: readonly string[], groups: readonly ReasonGroup[],
-): PanelContent["body"] {
+function whyBody({ model, view, open }: Shown, title: string, groups: readonly ReasonGroup[]): PanelContent["body"] {
   const partOf: PartOf = (use) => filteredPart(model, view, use);
-  return [...malformedItems(model, names, open), ...reasonsBody(model, groups, open, partOf)];
+  return [
+    pathDrawing(title, pathsOf(model, groups), model.map.controllerAccount, open),
+    ...malformedItems(model, groups.flatMap(({ uses }) => uses), open), ...reasonsBody(model, groups, open, partOf),
+  ];
 }
 
 function cellContent(shown: Shown, name: string, column: string): PanelContent {
@@ -54,7 +57,7 @@ function cellContent(shown: Shown, name: string, column: string): PanelContent {
   const found = matrix?.columns.find(({ id }) => id === column);
   const heading = found?.kind === "account" ? `account ${found.title}` : found?.title;
   const kicker = heading === undefined ? "Why" : `Why: ${heading}`;
-  return { kicker, title, body: whyBody(shown, names, groups) };
+  return { kicker, title, body: whyBody(shown, title, groups) };
 }
 
 /** Returns the namespaces of the row that starts with the namespace. */

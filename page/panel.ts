@@ -1,10 +1,11 @@
-import type { MapFinding, MapSelector, Reason } from "../shared/diagnosis/role-map/role-map.ts";
+import type { MapSelector, Reason } from "../shared/diagnosis/role-map/role-map.ts";
+import { causeItems } from "./causes.ts";
 import { button, h, longText, nameText } from "./dom.ts";
 import { shape } from "./shapes.ts";
 import {
-  byNamespace, type ReasonGroup, type RoleUsers, selectionText, usersOfRole, usersOfSelector, usersText,
+  byNamespace, ignoredIn, type ReasonGroup, type RoleUsers, selectionText, usersOfRole, usersOfSelector, usersText,
 } from "./view/details.ts";
-import type { KnownUse, Model } from "./view/model.ts";
+import { type KnownUse, markOf, type Model } from "./view/model.ts";
 import { resourcesIn, statesOf } from "./view/rows.ts";
 import { counted, shortKind, STATE_WORDS } from "./view/words.ts";
 
@@ -28,7 +29,7 @@ export function reasonsBody(
   return groups.map(({ reason, uses }) => h(
     "section", { class: "reason" },
     stateLine(reason, uses, partOf), roleLine(model, reason, open), messageLine(model, reason),
-    ...findingItems(model, reason.findings),
+    ...causeItems(model, reason),
     ...reason.selectors.map((index) => selectorItem(model, index, open, reason.role === null)),
     chainItem(reason), resourceList(uses, partOf),
   ));
@@ -82,28 +83,16 @@ function fact(term: string, value: HTMLElement): HTMLElement {
   return h("div", {}, h("dt", {}, term), h("dd", {}, value));
 }
 
-/** Returns the findings, each with its fix. */
-export function findingItems(model: Model, indexes: readonly number[]): HTMLElement[] {
-  return indexes.flatMap((index) => model.map.findings[index] ?? []).map(findingItem);
-}
-
-function findingItem({ code, severity, path, message, fix }: MapFinding): HTMLElement {
-  return h(
-    "div", { class: `finding ${severity}` },
-    // A path of one step, such as `spec`, says nothing more.
-    h("p", {}, h("b", {}, code), " ", h("bdi", {}, message),
-      /[.[]/.test(path) ? h("bdi", { class: "path" }, path) : null),
-    h("p", { class: "fix" }, h("b", {}, "Fix: "), h("bdi", {}, fix)),
-  );
-}
-
 function selectorItem(model: Model, index: number, open: Open, hasRole = false): HTMLElement | null {
   const selector = model.map.selectors[index];
   if (selector === undefined) return null;
   const press = (): void => open(["selector", selector.name]);
+  const isWrong = selector.state !== "resolved";
   return h(
     "div", { class: "selector" },
-    h("p", {}, "Selector ", button({ class: "link" }, press, nameText(selector.name))),
+    h("p", {}, "Selector ", button({ class: "link" }, press, nameText(selector.name)),
+      isWrong ? h("small", {}, ` ${STATE_WORDS[selector.state][0]}`) : null),
+    ...(isWrong ? causeItems(model, selector) : []),
     hasRole ? factList(roleRows(model, selector.role, open)) : null, ...selectorFacts(selector),
   );
 }
@@ -199,7 +188,7 @@ function countsText(uses: readonly KnownUse[]): HTMLElement {
   const kinds = [...Map.groupBy(uses, ({ kind }) => kind)].map(([kind, own]) => (
     `${resourcesIn(own)} × ${shortKind(kind)}`
   ));
-  const shapes = statesOf(uses).filter(([state]) => state !== "resolved").map(([state]) => shape(state));
+  const shapes = statesOf(uses, markOf).filter(([state]) => state !== "resolved").map(([state]) => shape(state));
   return h("span", { class: "uses" }, ...shapes, h("bdi", {}, kinds.join(", ")));
 }
 
@@ -216,7 +205,7 @@ export function selectorContent(model: Model, name: string, open: Open): PanelCo
       selector.state === "resolved" ? null : h("h3", { class: `state ${selector.state}` }, shape(selector.state), word),
       selector.state === "resolved" ? null : h("p", { class: "message" }, meaning),
       factList(roleRows(model, selector.role, open)),
-      ...findingItems(model, selector.findings), ...selectorFacts(selector),
+      ...causeItems(model, selector), ...selectorFacts(selector),
       usersList(selectionText(uses), uses, open),
     ],
   };
@@ -226,16 +215,16 @@ export function objectContent(model: Model, index: number): PanelContent {
   const object = model.map.objects[index];
   if (object === undefined) return missing("Object", String(index));
   const place = object.place === null ? null : listOf("Defined in", [object.place]);
-  return { kicker: object.kind, title: object.name, body: [...findingItems(model, object.findings), place] };
+  return { kicker: object.kind, title: object.name, body: [...causeItems(model, object), place] };
 }
 
-/** Returns the malformed selectors that name the namespaces: no resource has a role because of them. */
-export function malformedItems(model: Model, namespaces: readonly string[], open: Open): HTMLElement[] {
-  return model.map.selectors.flatMap(({ names }, index) => (names.some((name) => namespaces.includes(name)) ? h(
+/** Returns the malformed selectors that are written for the namespaces of uses: no resource has their roles. */
+export function malformedItems(model: Model, uses: readonly KnownUse[], open: Open): HTMLElement[] {
+  return ignoredIn(uses).map((index) => h(
     "section", { class: "reason" },
     h("h3", { class: "state malformed" }, shape("malformed"), "Malformed selector for this namespace"),
-    selectorItem(model, index, open),
-  ) : []));
+    h("p", { class: "message" }, STATE_WORDS.malformed[1]), selectorItem(model, index, open),
+  ));
 }
 
 export function unjudgedContent(model: Model, index: number): PanelContent {

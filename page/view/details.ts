@@ -50,6 +50,11 @@ export function usersOfSelector({ uses }: Model, index: number): KnownUse[] {
   return uses.filter(({ reason }) => reason.selectors.includes(index));
 }
 
+/** Returns the indexes of the malformed selectors that are written for the namespaces of the uses. */
+export function ignoredIn(uses: readonly KnownUse[]): number[] {
+  return [...new Set(uses.flatMap(({ namespace }) => namespace.ignored))];
+}
+
 export function inConflict(uses: readonly KnownUse[]): KnownUse[] {
   return uses.filter(({ reason }) => reason.outcome === "conflict");
 }

@@ -1,10 +1,11 @@
 import * as fc from "fast-check";
 import { test } from "tap";
-import { cellReasons, rolesOf, selectionText, usersOfRole, usersText } from "../../page/view/details.ts";
+import { cellReasons, reasonGroups, rolesOf, selectionText, usersOfRole, usersText } from "../../page/view/details.ts";
 import { nextPosition } from "../../page/view/grid-keys.ts";
 import { Model } from "../../page/view/model.ts";
 import { changeRows, subjectOf } from "../../page/view/moves.ts";
 import { foundRoles, type ProblemGroup, problemGroups } from "../../page/view/problems.ts";
+import { pathsOf } from "../../page/view/paths.ts";
 import { visibleRange } from "../../page/view/range.ts";
 import { formatView, parseView, type View } from "../../page/view/view-state.ts";
 import { counted, roleName, shortKind } from "../../page/view/words.ts";
@@ -155,6 +156,30 @@ test("a search finds a role by its name or ARN, with or without a path, and firs
   t.equal(problemGroups(MODEL, "second").map(groupText)[0], (
     `resolved 1 role found: second | ${SECOND} · ${users} | role ${roleIn(SECOND, "second")}`
   ));
+  t.end();
+});
+
+test("the paths of a namespace lead by each selector to its role, what is wrong first", (t) => {
+  const cluster = {
+    apiVersion: "infrastructure.cluster.x-k8s.io/v1beta2", kind: "AWSCluster",
+    metadata: { name: "c", namespace: "d1" }, spec: { identityRef: { kind: "AWSClusterRoleIdentity", name: "absent" } },
+  };
+  const model = new Model(mapped([...OBJECTS, cluster], { settings: { controllerRole: roleIn(FIRST, "own") } }));
+  const texts = (name: string): string[] => {
+    const groups = reasonGroups(model.uses.filter(({ namespace }) => namespace.name === name));
+    return pathsOf(model, groups).map(({ selector, instead, role, isOwn, state }) => (
+      `${selector?.name ?? instead} ${state} ${role?.arn ?? "no role"}${isOwn ? " (own)" : ""}`
+    ));
+  };
+  t.same(texts("a1"), [`first resolved ${roleIn(FIRST, "first")}`]);
+  t.same(texts("c1"), [
+    `buckets conflict ${roleIn(SECOND, "buckets")}`, `first conflict ${roleIn(FIRST, "first")}`,
+    `first resolved ${roleIn(FIRST, "first")}`,
+  ]);
+  t.match(texts("d1"), [
+    /^AWSClusterRoleIdentity "absent".* refused no role$/, /^broken malformed x$/,
+    /^no selector default arn:aws:iam::111122223333:role.own \(own\)$/,
+  ]);
   t.end();
 });
 

@@ -4,7 +4,7 @@ import { test } from "tap";
 import type { Page } from "puppeteer-core";
 import { OBJECTS } from "../../page/fixture.ts";
 import { mapped } from "../../shared/diagnosis/role-map/mapped.ts";
-import { clickOn, openBrowser, openMaps, panelText, runTexts } from "./browser.ts";
+import { clickOn, openBrowser, openMaps, panelText, runTexts, textsOf } from "./browser.ts";
 
 const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const MAP = mapped(OBJECTS, { before: OBJECTS.slice(1), unjudged: [{ file: "p.yaml", reason: "patch", count: 1 }] });
@@ -89,6 +89,27 @@ test("a grid shows on which sides there are more columns, and no name is cut wit
     return textOverflow === "ellipsis" || webkitLineClamp === "2";
   })`);
   t.same(cut, names.map(() => "true"));
+});
+
+test("a drawing leads from a namespace by selectors to roles, and its parts are links", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === null) return;
+  const { page, incidents } = await openMaps(t, browser, [MAP], { hash: PANEL });
+  t.same(await textsOf(page, ".paths > .node"), ["c1"]);
+  t.same(await textsOf(page, ".paths li"), [
+    "selector buckets : conflict, role buckets 444455556666", "selector first : conflict, role first 111122223333",
+  ]);
+  await clickOn(page, ".paths button", "444455556666");
+  t.match(await panelText(page), /Who uses this role × arn:aws:iam::444455556666:role\/buckets/);
+  await page.keyboard.press("Escape");
+  await clickOn(page, ".paths button", "first");
+  t.match(await panelText(page), /Selector × first/);
+  await page.evaluate("location.hash = '#tab=map&open=namespace&open=d1'");
+  await page.waitForFunction("document.querySelector('#panel-title').textContent === 'd1'");
+  t.same(await textsOf(page, ".paths li"), [
+    "selector broken : malformed selector, role x", "no selector : controller's own role, role controller's own role",
+  ]);
+  t.same(incidents, []);
 });
 
 test("the printed page has a table of what the filters select, what is wrong first", async (t) => {
