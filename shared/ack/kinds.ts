@@ -60,7 +60,7 @@ export const SELECTOR = {
     { mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Fail", conditions: [NOT_BEING_DELETED] },
     { ...CLOSED, operations: EVERY_WRITE, records: true },
   ],
-  waivers: WAIVERS,
+  waivers: WAIVERS, immutable: [["spec", "arn"]],
   watch: { pageSize: PAGE, keep: keptOfSelector },
   rights: { reader: READ, "selector-owner": [...READ, ...WRITE], tenant: READ },
   limit: { code: "IRS-48" }, store: SELECTORS, countedAs: "selectors", readIn: "selectors",

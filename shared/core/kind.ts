@@ -6,7 +6,7 @@ import type { RoleSource } from "./inventory.ts";
 import type { ReviewedRequest, WarnContext, WarnRule } from "./exemptions.ts";
 import type { AnnotatedObject, AnnotatedStore } from "./annotated-objects.ts";
 import type { StoreKey } from "./store.ts";
-import type { JsonObject } from "../formats/json.ts";
+import type { FieldPath, JsonObject } from "../formats/json.ts";
 
 /** The group that stands for each group of ACK resources. No rule can match the suffix of a group. */
 export const ALL_SERVICES = `*.${SELECTOR_GROUP}`;
@@ -127,6 +127,8 @@ export interface Kind {
   readonly waivers?: Writes;
   /** The writes for which the checks only warn, because a controller could not complete its work otherwise. */
   readonly warnsOnly: readonly WarnRule[];
+  /** The fields that nobody can change: an object with another value has to replace the stored one. Default: none. */
+  readonly immutable?: readonly FieldPath[];
   /** Missing if the webhook reads no object of the kind. */
   readonly limit?: LimitOfKind;
   /** The store of the objects. Missing if no inventory stores them. */

@@ -2,6 +2,8 @@ import { SELECTORS } from "../ack/selectors.ts";
 import { USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
 import type { Inventory } from "../core/inventory.ts";
 import type { ResourceQuery } from "../core/ack-resource.ts";
+import { nearMisses } from "../ack/near-misses.ts";
+import { accountOfARN } from "../formats/arn.ts";
 import { formatFieldPath } from "../formats/json.ts";
 import { compareText, printable } from "../formats/text.ts";
 import { decisiveFaults, type JudgedSelector } from "../ack/selector.ts";
@@ -57,20 +59,28 @@ export function explain(inventory: Inventory, query: ResourceQuery): SelectorExp
 /** The number of selectors that do not select a resource and that a short explanation contains. */
 const MAX_MISSES = 3;
 
+/** The selectors that decide about a resource. */
+export interface NearestSelectors {
+  /** Those that select it or that its annotation `use-selector` names, then those that nearly select it. */
+  readonly nearest: readonly SelectorExplanation[];
+  /** The number of the others, none of which selects the resource. */
+  readonly omitted: number;
+}
+
 /**
- * Explains the selectors that select the resource or that its annotation `use-selector` names, followed by those that
- * miss it by the fewest criteria. `omitted` is the number of the others, none of which selects the resource.
+ * Explains the selectors that select the resource or that its annotation `use-selector` names. Those follow that
+ * probably should select it, and those that miss it by the fewest criteria.
  */
-export function explainNearest(
-  inventory: Inventory, query: ResourceQuery,
-): { readonly nearest: readonly SelectorExplanation[]; readonly omitted: number } {
+export function explainNearest(inventory: Inventory, query: ResourceQuery): NearestSelectors {
   const { named = [], missing = [] } = Object.groupBy(explain(inventory, query), ({ selects, chosen }) => (
     selects || chosen === true ? "named" : "missing"
   ));
+  const probable = nearMisses(inventory, query).map(({ selector }) => selector).toReversed();
   const misses = missing
     .map((explanation) => ({ explanation, distance: distanceOf(explanation, inventory, query) }))
-    .toSorted(({ distance: a }, { distance: b }) => (
-      a.criteria - b.criteria || a.failing - b.failing || b.holding - a.holding
+    .toSorted(({ distance: a, explanation: one }, { distance: b, explanation: other }) => (
+      probable.indexOf(other.selector) - probable.indexOf(one.selector) || a.account - b.account
+      || a.criteria - b.criteria || a.failing - b.failing || b.holding - a.holding
     ));
   const nearest = misses.slice(0, MAX_MISSES).map(({ explanation }) => explanation);
   return { nearest: [...named, ...nearest], omitted: missing.length - nearest.length };
@@ -78,6 +88,8 @@ export function explainNearest(
 
 /** How far a selector is from selecting a resource. */
 interface Distance {
+  /** 1 if its role is in another account than the one that the status of the resource records, else 0. */
+  readonly account: number;
   /** The number of fields of its spec that do not match. A malformed selector has one more. */
   readonly criteria: number;
   /** The number of conditions in these fields that do not hold. */
@@ -86,17 +98,20 @@ interface Distance {
 }
 
 function distanceOf(
-  { selector, malformed, parts }: SelectorExplanation, inventory: Inventory, { namespace }: ResourceQuery,
+  { selector, malformed, parts, roleARN }: SelectorExplanation, inventory: Inventory,
+  { namespace, status: { ownerAccountID } }: ResourceQuery,
 ): Distance {
+  const isElsewhereInAWS = ownerAccountID !== null && roleARN !== null && accountOfARN(roleARN) !== ownerAccountID;
+  const account = Number(isElsewhereInAWS);
   if (malformed) {
     const names = inventory.of(SELECTORS).malformed.get(selector)?.spec.namespaceSelector?.names ?? [];
     const isElsewhere = names.length > 0 && !names.includes(namespace);
-    return { criteria: isElsewhere ? 2 : 1, failing: 0, holding: 0 };
+    return { account, criteria: isElsewhere ? 2 : 1, failing: 0, holding: 0 };
   }
   const failing = parts.filter(({ holds }) => !holds);
   // The field of a path such as spec.namespaceSelector.names.
   const fields = new Set(failing.map(({ path }) => path.split(".")[1]));
-  return { criteria: fields.size, failing: failing.length, holding: parts.length - failing.length };
+  return { account, criteria: fields.size, failing: failing.length, holding: parts.length - failing.length };
 }
 
 interface ExplainInput extends ComparedResource {

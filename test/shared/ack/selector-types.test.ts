@@ -40,8 +40,8 @@ testRows("IRS-12: denies a stored apiVersion that the webhook did not rewrite, e
   (context: Parameters<typeof specLines>[2]) => linesOf([{ apiVersion: "g/v1", kind: "K" }], context), [
     ["stored", { origin: "cluster" },
       `${PATH}[0].apiVersion: controllers do not read apiVersion, and the webhook did not replace it. `
-        + "Remove the field, set spec.resourceTypeSelector[0].group to \"g\" and set spec.resourceTypeSelector[0].version "
-        + "to \"v1\"."],
+        + "Remove the field, set spec.resourceTypeSelector[0].group to \"g\" and set "
+        + "spec.resourceTypeSelector[0].version to \"v1\"."],
     ["--runtime extended", { origin: "cluster", runtime: "extended" }],
     ["in a manifest", { origin: "file" }],
   ]);

@@ -1,4 +1,4 @@
-import { equal, fail } from "node:assert/strict";
+import { fail } from "node:assert/strict";
 import { type CheckInput, type Finding, operationOf } from "../../../shared/core/check.ts";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
 import { applyEdits, type Edit, type ObjectName, type Repair } from "../../../shared/core/repair.ts";
@@ -8,7 +8,7 @@ import { apiVersionOf, objectReference } from "../../../shared/formats/object-me
 import { runChecks } from "../../../shared/judges.ts";
 import { inventoryWith } from "../objects.ts";
 
-/** How many repairs were applied, by code. */
+/** How many repairs corrected their finding and were not denied, by code. */
 export const REPAIRED = new Map<string, number>();
 
 interface Judged {
@@ -18,21 +18,36 @@ interface Judged {
   readonly known: readonly JsonObject[] | null;
 }
 
+/** What is wrong with a repair. */
+export interface FailedRepair {
+  readonly code: string;
+  /** `ineffective`: the finding is still there; `denied`: something new is denied. */
+  readonly problem: "ineffective" | "denied";
+  readonly text: string;
+}
+
+/** Fails unless each repair of each finding corrects it, and nothing new is denied. */
+export function applyRepairs(judged: Judged, result: Pick<CheckResult, "findings">): void {
+  for (const { problem, text } of failedRepairs(judged, result)) fail(`${problem}: ${text}`);
+}
+
 /**
- * Applies each repair of each finding, and fails unless the finding is then gone and nothing new is denied. Repairs of
- * other objects are applied to the inventory first.
+ * Applies each repair of each finding. Repairs of other objects are applied to the inventory first. Yields the repairs
+ * after which the finding is still there, or after which something new is denied.
  */
-export function applyRepairs(judged: Judged, { findings }: Pick<CheckResult, "findings">): void {
+export function* failedRepairs(judged: Judged, { findings }: Pick<CheckResult, "findings">): Iterable<FailedRepair> {
   for (const finding of findings) {
+    const { code } = finding;
     for (const repair of finding.repairs ?? []) {
       const repaired = afterRepair(judged, repair);
       if (repaired === null) continue;
-      const what = `${finding.code} ${formatFieldPath(finding.path)}: ${finding.message}: ${JSON.stringify(repair)}`;
+      const text = `${code} ${formatFieldPath(finding.path)}: ${finding.message}: ${JSON.stringify(repair)}`;
       const same = (one: Finding): boolean => keyOf(one) === keyOf(finding);
       const [before, after] = [findings.filter(same).length, repaired.findings.filter(same).length];
-      if (after >= before) fail(`the finding is still there after the repair: ${what}`);
-      equal(newDenials(findings, repaired.findings), "", `the repair is denied: ${what}`);
-      REPAIRED.set(finding.code, (REPAIRED.get(finding.code) ?? 0) + 1);
+      const denied = newDenials(findings, repaired.findings);
+      if (after >= before) yield { code, problem: "ineffective", text };
+      else if (denied !== "") yield { code, problem: "denied", text: `${denied}: ${text}` };
+      else REPAIRED.set(code, (REPAIRED.get(code) ?? 0) + 1);
     }
   }
 }

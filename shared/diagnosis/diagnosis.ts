@@ -1,0 +1,154 @@
+import { nearMisses, selectingRepairs } from "../ack/near-misses.ts";
+import { SELECTORS } from "../ack/selectors.ts";
+import { SELECTOR_KIND } from "../core/ack-groups.ts";
+import { isResource, type ResourceQuery, statusOf } from "../core/ack-resource.ts";
+import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
+import type { Finding } from "../core/check.ts";
+import type { DecisionSettings, Origin } from "../core/context.ts";
+import type { Inventory, RoleObject } from "../core/inventory.ts";
+import type { Repair } from "../core/repair.ts";
+import type { Resolution } from "../core/resolution.ts";
+import { resolve } from "../core/resolve.ts";
+import type { ChosenSession } from "../core/session.ts";
+import { accountOfARN } from "../formats/arn.ts";
+import { auditObject } from "./audit.ts";
+import { explainNearest, type NearestSelectors, type SelectorExplanation } from "./explain.ts";
+import { offeredRepairs } from "./offered-repairs.ts";
+import type { Located, RelatedObjects } from "./related.ts";
+
+/** What is wrong with an object, which can be why a resource has its role, or why no controller acts on it. */
+export interface Cause<T extends Located> {
+  readonly found: T;
+  /** Its repairs are those that the webhook would admit, and after which no other resource is worse off. */
+  readonly finding: Finding;
+}
+
+/** The story of one object: its role, why it has this role, and what to change. */
+export interface Diagnosis<T extends Located> extends Resolution {
+  /** The session that its controller gets; null if it assumes no role. */
+  readonly session: ChosenSession | null;
+  /** The account that its status records; null if it records none. */
+  readonly existsIn: string | null;
+  /** The selectors that select the object, and those that nearly do. Null if no selector decides about it. */
+  readonly explained: NearestSelectors | null;
+  /** What is wrong, the most likely cause first. All that denies has to be changed. */
+  readonly causes: readonly Cause<T>[];
+}
+
+/** What a diagnosis reads beside the object. */
+export interface DiagnosisContext<T extends Located> {
+  readonly inventory: Inventory;
+  readonly settings: DecisionSettings;
+  readonly origin: Origin;
+  readonly related: RelatedObjects<T>;
+  /** Whether the objects are all of the cluster or the manifests, so that the effects of repairs can be compared. */
+  readonly isWhole: boolean;
+}
+
+const MAX_CAUSES = 3;
+
+/** Returns the diagnosis of an object that has a role. `query` is the object as its source of roles reads it. */
+export function diagnose<T extends Located>(
+  query: RoleObject, found: T, context: DiagnosisContext<T>,
+): Diagnosis<T> {
+  const { inventory, settings } = context;
+  const resolution = resolve(inventory, query, settings);
+  const resource = isResource(query) && settings.mode === "selectors" ? query : null;
+  const explained = resource === null ? null : explainNearest(inventory, resource);
+  const source = inventory.sourceOf(query, settings);
+  const isAssumed = resolution.outcome === "selected";
+  return {
+    ...resolution, explained, existsIn: statusOf(found.object).ownerAccountID,
+    session: isAssumed ? source.sessionOf?.(resolution, inventory) ?? null : null,
+    causes: causesOf({ query, resource, found, resolution, nearest: explained?.nearest ?? [] }, context),
+  };
+}
+
+interface Diagnosed<T> {
+  readonly query: RoleObject;
+  /** The same object if selectors decide about it, else null. */
+  readonly resource: ResourceQuery | null;
+  readonly found: T;
+  readonly resolution: Resolution;
+  readonly nearest: readonly SelectorExplanation[];
+}
+
+/**
+ * Returns what `audit` reports about the object, its controllers and the objects that choose its role: what it denies,
+ * or else its warnings about the role and the controllers, or else its other warnings.
+ */
+function causesOf<T extends Located>(diagnosed: Diagnosed<T>, context: DiagnosisContext<T>): readonly Cause<T>[] {
+  const { found } = diagnosed;
+  const { inventory, origin, related, settings } = context;
+  const controllers = related.ofControllers(found.object);
+  const selectors = selectorsOf(diagnosed, context);
+  const scope = { inventory, origin, storedSelectors: selectors.map(({ object }) => object) };
+  const all = [...choosersOf(diagnosed, selectors, context), found, ...controllers].flatMap((one): Cause<T>[] => (
+    auditObject(one.object, scope, settings).findings.filter(({ waived }) => !waived)
+      .map((finding) => ({ found: one, finding }))
+  ));
+  const denying = all.filter(({ finding }) => finding.severity === "deny");
+  // With CARM maps, the namespace or the map says why the object is refused.
+  const isCaused = settings.mode === "carm" && denying.some((one) => one.found !== found);
+  const denials = denying.filter(({ finding }) => !isCaused || finding.section !== "refused");
+  const ofRole = all.filter((one) => (
+    one.found === found ? (one.finding.section ?? "checks") !== "checks" : controllers.includes(one.found)
+  ));
+  const shown = [denials, ofRole].find((some) => some.length > 0) ?? all;
+  return shown.slice(0, MAX_CAUSES).map((cause) => withRepairs(cause, diagnosed, context));
+}
+
+/** Returns the selectors whose faults can be why the object has its role. */
+function selectorsOf<T extends Located>(
+  { resource, resolution }: Diagnosed<T>, { inventory, related, settings }: DiagnosisContext<T>,
+): readonly T[] {
+  if (settings.mode === "carm") return [];
+  const isLost = resource !== null && resolution.outcome === "default";
+  const missed = isLost ? nearMisses(inventory, resource).filter(({ reason }) => reason === "malformed") : [];
+  const names = [...resolution.selectors.map(({ name }) => name), ...missed.map(({ selector }) => selector)];
+  return related.named(SELECTOR_KIND, names);
+}
+
+/** Returns the objects that choose the role, the selectors first. */
+function choosersOf<T extends Located>(
+  { query, resolution }: Diagnosed<T>, selectors: readonly T[], { related, settings }: DiagnosisContext<T>,
+): readonly T[] {
+  const map = resolution.via === "team-map" ? TEAM_MAP : ACCOUNT_MAP;
+  return [
+    ...settings.mode === "carm" ? related.named("ConfigMap", [map]) : selectors,
+    ...related.named("Namespace", [query.namespace]),
+    ...resolution.chain?.flatMap(({ kind, name }) => related.named(kind, [name])) ?? [],
+  ];
+}
+
+/** Returns the cause with the repairs that are offered. */
+function withRepairs<T extends Located>(
+  { found, finding }: Cause<T>, diagnosed: Diagnosed<T>, context: DiagnosisContext<T>,
+): Cause<T> {
+  const isOnDefault = finding.section === "onDefault" && found === diagnosed.found;
+  const nearest = isOnDefault ? nearestRepairs(diagnosed, context) : [];
+  const repairs = offeredRepairs([...finding.repairs ?? [], ...nearest], found, {
+    ...context, subject: diagnosed.found,
+  });
+  return { found, finding: { ...finding, repairs } };
+}
+
+/**
+ * Returns the labels with which the nearest selector selects the object. A selector that lists other namespaces is
+ * probably not meant for this one.
+ */
+function nearestRepairs<T extends Located>(
+  { resource, nearest: [nearest] }: Diagnosed<T>, { inventory }: DiagnosisContext<T>,
+): readonly Repair[] {
+  const selector = inventory.of(SELECTORS).get(nearest?.selector ?? "");
+  if (resource === null || selector === undefined) return [];
+  const { ownerAccountID } = resource.status;
+  if (ownerAccountID !== null && ownerAccountID !== accountOfARN(selector.roleARN)) return [];
+  const compared = { inventory, query: resource, type: inventory.kinds.typeOf(resource) };
+  return selectingRepairs(selector, compared).filter(isOfLabels)
+    .map(({ edits }) => ({ when: `if the role of ${selector.name} is meant`, edits }));
+}
+
+function isOfLabels({ edits }: Repair): boolean {
+  return edits.every(({ path: [top] }) => top === "metadata");
+}

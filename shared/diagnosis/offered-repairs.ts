@@ -1,0 +1,132 @@
+import type { CheckInput } from "../core/check.ts";
+import type { DecisionSettings, Origin } from "../core/context.ts";
+import { Inventory } from "../core/inventory.ts";
+import { applyEdits, type Edit, type ObjectName, type Repair } from "../core/repair.ts";
+import { runChecks } from "../judges.ts";
+import { INVENTORY_KINDS, kindOf, roleObjectOf } from "../kinds.ts";
+import { type FieldPath, isSame, type JsonObject, valueAt } from "../formats/json.ts";
+import { apiVersionOf, objectReference } from "../formats/object-meta.ts";
+import { drain } from "../formats/paced.ts";
+import { countOf, listOf } from "../formats/text.ts";
+import { compareInventories, type Impact, isDisruptive } from "./impact.ts";
+import type { Located, RelatedObjects } from "./related.ts";
+
+/** What decides whether a repair is offered. */
+interface RepairScope<T extends Located> {
+  readonly inventory: Inventory;
+  readonly settings: DecisionSettings;
+  readonly origin: Origin;
+  readonly related: RelatedObjects<T>;
+  /** Whether the objects are all of the cluster or the manifests, so that the effects of a repair can be compared. */
+  readonly isWhole: boolean;
+  /** The object that is diagnosed, whose role should change. */
+  readonly subject: T;
+}
+
+type WriteScope = Pick<RepairScope<Located>, "inventory" | "settings" | "origin">;
+
+/** A change of one object: all edits of it that belong to a repair. */
+export interface ObjectChange<T extends Located> {
+  readonly name: ObjectName;
+  /** The object as it is; null if the change creates it. */
+  readonly found: T | null;
+  /** The object after the change; null if the change deletes it. */
+  readonly after: JsonObject | null;
+  readonly edits: readonly Edit[];
+}
+
+/** Returns the name of an object for an edit. */
+export function objectNameOf(object: JsonObject): ObjectName {
+  const id = objectReference(object);
+  const namespace = id.namespace === "" ? null : id.namespace;
+  return { apiVersion: apiVersionOf(id), kind: id.kind, namespace, name: id.name };
+}
+
+/** Returns the changes of a repair by object, in their order. `found` is the object of the finding. */
+export function changesOf<T extends Located>(
+  { edits }: Repair, found: T, find: (name: ObjectName) => T | null,
+): readonly ObjectChange<T>[] {
+  const own = objectNameOf(found.object);
+  const byObject = Map.groupBy(edits, ({ of }) => JSON.stringify(of ?? own));
+  return [...byObject.values()].map((ofObject) => {
+    const of = ofObject[0]?.of;
+    const changed = of === undefined ? found : find(of);
+    const after = applyEdits(changed?.object ?? null, ofObject);
+    return { name: of ?? own, found: changed, after, edits: ofObject };
+  });
+}
+
+/**
+ * Returns the repairs of a stored object that the webhook would admit, and after which no other resource is worse off.
+ * A repair that changes the roles of other resources says so.
+ */
+export function offeredRepairs<T extends Located>(
+  repairs: readonly Repair[], found: T, scope: RepairScope<T>,
+): readonly Repair[] {
+  return repairs.flatMap((repair) => {
+    const changes = changesOf(repair, found, (name) => scope.related.find(name));
+    if (!changes.every((change) => isAdmitted(change, scope))) return [];
+    const isOfOthers = scope.isWhole && changes.some((one) => one.found === null || !isRoleObject(one.found.object));
+    const impacts = isOfOthers ? impactsOn(changes, scope) : [];
+    if (impacts.some(isDisruptive)) return [];
+    return impacts.length === 0 ? [repair] : [{ ...repair, when: effectText(repair, impacts) }];
+  });
+}
+
+function isRoleObject(object: JsonObject): boolean {
+  return roleObjectOf(object) !== null;
+}
+
+/** Returns what the changes change for objects other than the one that is diagnosed. */
+function impactsOn<T extends Located>(
+  changes: readonly ObjectChange<T>[], { inventory, related, settings, subject }: RepairScope<T>,
+): readonly Impact[] {
+  const changed = new Set(changes.map((change) => change.found));
+  const unchanged = related.all.filter((one) => !changed.has(one)).map(({ object }) => object);
+  const after = new Inventory(inventory.context, INVENTORY_KINDS);
+  const objects = [...unchanged, ...changes.map((change) => change.after).filter((one) => one !== null)];
+  after.apply(objects.map((object) => ({ type: "put", object })));
+  const { kind, namespace, name } = objectReference(subject.object);
+  return drain(compareInventories(inventory, after, settings)).impacts.filter(({ resource }) => (
+    resource.kind !== kind || resource.namespace !== namespace || resource.name !== name
+  ));
+}
+
+function effectText({ when }: Repair, impacts: readonly Impact[]): string {
+  const names = impacts.map(({ resource: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`);
+  const effect = `this also changes the role of ${countOf(impacts.length, "other resource")}: ${listOf(names)}`;
+  return when === undefined ? effect : `${when}; ${effect}`;
+}
+
+/** Whether the checks deny none of the writes that the change needs, apart from faults that are there before. */
+function isAdmitted(
+  { found, after }: Pick<ObjectChange<Located>, "found" | "after">, scope: WriteScope,
+): boolean {
+  const old = found?.object ?? null;
+  if (after === null) return old === null || denials({ object: old, old: null, operation: "DELETE" }, scope).size === 0;
+  if (old === null) return denials({ object: after, old, operation: "CREATE" }, scope).size === 0;
+  if (scope.origin === "cluster" && !isReplacement(old, after)) {
+    return denials({ object: after, old, operation: "UPDATE" }, scope).size === 0;
+  }
+  // A manifest does not tell what is stored.
+  if (scope.origin === "cluster" && !isAdmitted({ found, after: null }, scope)) return false;
+  const before = denials({ object: old, old: null, operation: "CREATE" }, scope);
+  return [...denials({ object: after, old: null, operation: "CREATE" }, scope)].every((code) => before.has(code));
+}
+
+/** Returns the codes of the checks that deny the write. */
+function denials(
+  write: Pick<CheckInput, "object" | "old" | "operation">,
+  { inventory, settings, origin }: WriteScope,
+): ReadonlySet<string> {
+  const { findings } = runChecks({ ...write, requester: null, origin, inventory }, settings);
+  return new Set(findings.filter(({ severity }) => severity === "deny").map(({ code }) => code));
+}
+
+const IDENTITY: readonly FieldPath[] = [["apiVersion"], ["kind"], ["metadata", "name"], ["metadata", "namespace"]];
+
+/** Whether the API server rejects the update of the object, so that another one has to replace it. */
+export function isReplacement(old: JsonObject, after: JsonObject): boolean {
+  const fixed = [...IDENTITY, ...kindOf(objectReference(old))?.immutable ?? []];
+  return fixed.some((path) => !isSame(valueAt(old, path), valueAt(after, path)));
+}

@@ -1,0 +1,129 @@
+import { test } from "tap";
+import { queryOf } from "../../../shared/core/ack-resource.ts";
+import type { DecisionSettings } from "../../../shared/core/context.ts";
+import { describeRepairs } from "../../../shared/core/repair.ts";
+import { diagnose, type Diagnosis } from "../../../shared/diagnosis/diagnosis.ts";
+import { type Located, RelatedObjects } from "../../../shared/diagnosis/related.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
+import { objectReference } from "../../../shared/formats/object-meta.ts";
+import { roleObjectOf } from "../../../shared/kinds.ts";
+import { gatedDeployment } from "../../fixtures/controllers.ts";
+import { readControllers } from "../../../shared/controllers/controller-deployment.ts";
+import {
+  bucketObject, existingBucket, FIRST, inventoryWith, kindObject, mapObject, namespaceObject, ROLE, roleIn, SECOND,
+  selectorFor, selectorObject, SETTINGS_BY_DEFAULT,
+} from "../objects.ts";
+
+function diagnosed(
+  object: JsonObject, others: readonly JsonObject[], settings: Partial<DecisionSettings> = {},
+): Diagnosis<Located> {
+  const found = { object };
+  const all = [found, ...others.map((one) => ({ object: one }))];
+  const objects = all.map((one) => one.object);
+  const related = new RelatedObjects(all, readControllers(objects, "ack-system"));
+  return diagnose(roleObjectOf(object) ?? queryOf(object, "default"), found, {
+    inventory: inventoryWith(objects), settings: { ...SETTINGS_BY_DEFAULT, ...settings }, origin: "cluster", related,
+    isWhole: true,
+  });
+}
+
+/** Returns `CODE KIND: REPAIRS` for each cause. */
+function causes({ causes: all }: Diagnosis<Located>): string[] {
+  return all.map(({ found, finding: { code, repairs = [], path } }) => (
+    [`${code} ${objectReference(found.object).kind}`, describeRepairs(repairs, path)].filter((one) => one !== null)
+      .join(": ")
+  ));
+}
+
+const TEAM_A = namespaceObject("team-a");
+
+test("tells the role, its session, and nothing more of a healthy resource", (t) => {
+  const { outcome, roleARN, session, existsIn, explained, causes: none } = diagnosed(
+    existingBucket("b1", FIRST), [TEAM_A, selectorFor("mine", FIRST, ["team-a"])],
+  );
+  t.match({ outcome, roleARN, session, existsIn }, {
+    outcome: "selected", roleARN: roleIn(FIRST, "mine"), session: { defaultName: "default name" }, existsIn: FIRST,
+  });
+  t.same([explained?.nearest.length, explained?.omitted, none], [1, 0, []]);
+  t.end();
+});
+
+test("the malformed selector comes before the resource that it should select", (t) => {
+  const malformed = selectorObject("mine", { arn: ROLE, namespaceSelector: { names: ["team-a", "team-a"] } });
+  t.same(causes(diagnosed(bucketObject(), [TEAM_A, malformed])), ["IRS-08 IAMRoleSelector: remove this entry"]);
+  t.end();
+});
+
+test("the typo comes before the label, and both are offered", (t) => {
+  const typo = selectorFor("typo", FIRST, ["taem-a"]);
+  const ofLabel = { names: [], labelSelector: { matchLabels: { tier: "gold" } } };
+  const gold = selectorObject("gold", { arn: ROLE, namespaceSelector: ofLabel });
+  t.same(causes(diagnosed(bucketObject(), [TEAM_A, typo])), [
+    'ACK-05 Bucket: set spec.namespaceSelector.names[0] of IAMRoleSelector typo to "team-a"',
+  ]);
+  t.same(causes(diagnosed(bucketObject(), [TEAM_A, gold])), [
+    'ACK-05 Bucket: if the role of gold is meant, set metadata.labels[tier] of Namespace team-a to "gold"',
+  ]);
+  const ofBucket = selectorObject("gold", { arn: ROLE, resourceLabelSelector: { matchLabels: { tier: "gold" } } });
+  t.same(causes(diagnosed(bucketObject(), [TEAM_A, ofBucket])), ["ACK-05 Bucket"], "ACK-06 denies the label");
+  const elsewhere = { ...existingBucket("b1", SECOND), kind: "Bucket" };
+  t.same(causes(diagnosed(elsewhere, [TEAM_A, gold])), ["ACK-05 Bucket"], "a role of another account helps nothing");
+  t.same(causes(diagnosed(bucketObject(), [TEAM_A, selectorFor("other", FIRST, ["payments"])])), ["ACK-05 Bucket"]);
+  t.same(causes(diagnosed(bucketObject(), [TEAM_A])), ["ACK-05 Bucket"]);
+  t.end();
+});
+
+test("what denies comes alone, and what warns about the role before other warnings", (t) => {
+  const selectors = [selectorFor("one", FIRST, ["team-a"]), selectorFor("two", SECOND, ["team-a"])];
+  t.match(causes(diagnosed(bucketObject(), [TEAM_A, ...selectors])).map((one) => one.split(":")[0]), ["ACK-03 Bucket"]);
+  const exits = gatedDeployment("IAMRoleSelector=true");
+  const mine = selectorFor("mine", FIRST, ["team-a"]);
+  t.match(causes(diagnosed(bucketObject(), [TEAM_A, mine, exits]))[0], /^AUD-15 Deployment/);
+  const crd = kindObject("Bucket", "s3.services.k8s.aws", [{ name: "v1alpha1", storage: true, served: true }]);
+  t.same(causes(diagnosed(bucketObject(), [TEAM_A, mine, crd])), []);
+  t.match(causes(diagnosed(bucketObject(), [TEAM_A, mine], { controllerAccount: FIRST })), [/^IRS-05 IAMRoleSelector/]);
+  t.end();
+});
+
+test("with CARM maps, the namespace or the map says why a resource is refused", (t) => {
+  const namespace = namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": SECOND });
+  const known = [namespace, mapObject("ack-role-account-map", { [FIRST]: ROLE })];
+  const { explained, outcome, ...rest } = diagnosed(bucketObject(), known, { mode: "carm" });
+  t.same([explained, outcome], [null, "refused"]);
+  t.match(causes({ explained, outcome, ...rest }), [/^NS-03 Namespace/]);
+  const team = namespaceObject("team-a", {}, { "services.k8s.aws/team-id": "a" });
+  const maps = [team, mapObject("ack-role-team-map", { a: roleIn(FIRST) })];
+  t.equal(diagnosed(bucketObject(), maps, { mode: "carm", teamLevelCARM: true }).via, "team-map");
+  t.end();
+});
+
+test("an object of CAPA has the identities of its chain as causes", (t) => {
+  const apiVersion = "infrastructure.cluster.x-k8s.io/v1beta2";
+  const cluster = {
+    apiVersion, kind: "AWSCluster", metadata: { name: "c1", namespace: "team-a" },
+    spec: { identityRef: { kind: "AWSClusterRoleIdentity", name: "platform" } },
+  };
+  const identity = {
+    apiVersion, kind: "AWSClusterRoleIdentity", metadata: { name: "platform" },
+    spec: {
+      roleARN: ROLE, allowedNamespaces: { list: ["team-a"] },
+      sourceIdentityRef: { kind: "AWSClusterControllerIdentity", name: "default" },
+    },
+  };
+  const codes = causes(diagnosed(cluster, [TEAM_A, identity])).map((one) => one.slice(0, 5));
+  t.ok(codes.includes("CI-26"), codes.join());
+  t.equal(diagnosed(cluster, [TEAM_A, identity]).explained, null);
+  t.end();
+});
+
+test("finds the objects that an edit names", (t) => {
+  const related = new RelatedObjects([TEAM_A, bucketObject()].map((object) => ({ object })), {
+    controllers: [], others: [], unread: null,
+  });
+  const bucket = { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", name: "b1" };
+  t.ok(related.find({ ...bucket, namespace: "team-a" }));
+  t.equal(related.find({ ...bucket, namespace: "team-b" }), null);
+  t.equal(related.find({ ...bucket, apiVersion: "sqs.services.k8s.aws/v1alpha1", namespace: "team-a" }), null);
+  t.ok(related.find({ apiVersion: "v1", kind: "Namespace", namespace: null, name: "team-a" }));
+  t.end();
+});
