@@ -1,6 +1,6 @@
 import { resolve } from "../../shared/core/resolve.ts";
 import type { Resolution } from "../../shared/core/resolution.ts";
-import { isResource, statusOf } from "../../shared/core/ack-resource.ts";
+import { createdIn, isResource } from "../../shared/core/ack-resource.ts";
 import type { DecisionSettings } from "../../shared/core/context.ts";
 import { apiVersionOf } from "../../shared/formats/object-meta.ts";
 import type { Inventory, RoleObject } from "../../shared/core/inventory.ts";
@@ -32,7 +32,7 @@ export function explainResource(
   return {
     resource: { apiVersion: apiVersionOf(query), kind, namespace, name }, ...resolution,
     omitted, ...(isBySelectors && { explanation: nearest }),
-    existsIn: statusOf(found.object).ownerAccountID, session: sessionText(query, resolution, context), reported: [],
+    existsIn: createdIn(found.object), session: sessionText(query, resolution, context), reported: [],
     advice: adviser.adviceOf({ found, resolution, explanation: nearest }),
   };
 }

@@ -60,11 +60,11 @@ export function labeling(nearest: SelectorExplanation, resource: JsonObject): Re
   };
 }
 
-/** Says what happens to a resource that exists in another account than the role of the selector. */
+/** Says what happens to a resource whose status records another account than that of the selector's role. */
 function consequence(resource: JsonObject, { roleARN }: SelectorExplanation): string {
   const { ownerAccountID } = statusOf(resource);
   if (ownerAccountID === null || roleARN === null || accountOfARN(roleARN) === ownerAccountID) return "";
-  return `. Controllers would no longer reconcile the resource, which exists in account ${ownerAccountID}`;
+  return `. Controllers would no longer reconcile the resource, whose status records account ${ownerAccountID}`;
 }
 
 /** The number of selectors in conflict for which each choice is a way. */

@@ -9,7 +9,7 @@ import type { Fault, QuickCheck } from "../core/check.ts";
 import { refusedFix, resolutionClause, type ResourceChange } from "./resource-change.ts";
 import { CHOICE_PATH, choiceFor } from "./role-inputs.ts";
 import type { Inventory } from "../core/inventory.ts";
-import type { ResourceQuery } from "../core/ack-resource.ts";
+import { placeOf, type ResourceQuery } from "../core/ack-resource.ts";
 import { DELETION_POLICY_DELETE } from "../core/value-types.ts";
 import { RESOLUTION, RESOLUTION_AND_CONTROLLER_ACCOUNT } from "./requirements.ts";
 
@@ -80,7 +80,7 @@ export function* accountDriftFaults(
   if (drift === null) return;
   const { recorded, resolved } = drift;
   const { created } = change.resource;
-  const place = created ? "the resource is in account" : "the status of the resource records account";
+  const place = placeOf(change.resource, "account");
   const message = `${place} ${recorded} but its role is in account ${resolved}, ${consequence}`;
   const choice = choiceFor(change, change.resource);
   if (choice === null) yield { path: LABELS, message, ...(!created && unprovenFix !== null && { fix: unprovenFix }) };
@@ -94,7 +94,8 @@ export function* accountDriftFaults(
 export function* controllerRoleFaults(change: ResourceChange, action: (account: string) => string): Iterable<Fault> {
   const drift = accountDriftOf(change, "default");
   if (drift === null) return;
-  const message = `the resource is in account ${drift.recorded}, but the controller ${action(drift.resolved)}`;
+  const place = placeOf(change.resource, "account");
+  const message = `${place} ${drift.recorded}, but the controller ${action(drift.resolved)}`;
   yield { path: LABELS, message };
 }
 
@@ -134,7 +135,7 @@ export function* regionDriftFaults({ inventory, resource, settings }: ResourceCh
   const drift = regionDrift(resource.status, desired);
   if (drift === null) return;
   const expected = `its desired region is ${quote(drift.current)} (set by the ${drift.from})`;
-  const place = `the resource exists in region ${quote(drift.recorded)}`;
+  const place = `${placeOf(resource, "region")} ${quote(drift.recorded)}`;
   yield { path: REGION, message: `${place}, but ${expected}, so controllers never reconcile it` };
 }
 

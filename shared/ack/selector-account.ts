@@ -1,3 +1,4 @@
+import { placeOf } from "../core/ack-resource.ts";
 import type { PendingChanges } from "../core/pending-changes.ts";
 import { controllerAccountOf } from "../core/resolution.ts";
 import { SELECTORS } from "./selectors.ts";
@@ -63,14 +64,17 @@ export const IRS_04_OF_RESOURCES: QuickCheck<ResourceChange> = {
   ...IRS_04,
   on: ["AUDIT"],
   when: ({ settings }) => settings.allowedAccounts.length > 0,
-  *find({ resource: { status }, resolution: { via, accountID }, settings }): Iterable<Fault> {
+  *find({ resource, resolution: { via, accountID }, settings }): Iterable<Fault> {
     const { allowedAccounts, controllerAccount } = settings;
+    const { status } = resource;
     const account = status.ownerAccountID ?? (via === "selector" ? null : accountID);
     if (account === null || account === controllerAccount || !isForbidden(account, allowedAccounts)) return;
     const path = status.ownerAccountID === null
       ? ["metadata", "namespace"]
       : ["status", "ackResourceMetadata", "ownerAccountID"];
-    yield { path, message: `the resource is in account ${quote(account)}, which is not one of --allowed-accounts` };
+    const place = status.ownerAccountID === null
+      ? "the role of the resource is in account" : placeOf(resource, "account");
+    yield { path, message: `${place} ${quote(account)}, which is not one of --allowed-accounts` };
   },
 };
 

@@ -83,9 +83,6 @@ export function isPinned({ created, status }: Pick<ACKResource, "created" | "sta
 /** Reads a stored ACK resource. A resource without a namespace is in the default one. */
 export function resourceOf(object: JsonObject): ACKResource {
   const metadata = field(object, "metadata");
-  const status = field(object, "status");
-  const conditions = field(status, "conditions");
-  const isSynced = Array.isArray(conditions) && conditions.some(isSyncedCondition);
   const query = queryOf(object, DEFAULT_NAMESPACE);
   const { group, version, kind, namespace, name, labels, annotations } = query;
   return {
@@ -97,11 +94,29 @@ export function resourceOf(object: JsonObject): ACKResource {
     labels,
     annotations,
     status: query.status,
-    created: isSynced || nonEmpty(stringAt(status, "ackResourceMetadata", "arn")) !== null,
+    created: isCreated(object),
     deleting: nonEmpty(stringAt(metadata, "deletionTimestamp")) !== null,
     uid: nonEmpty(stringAt(metadata, "uid")),
     resourceVersion: nonEmpty(stringAt(metadata, "resourceVersion")),
   };
+}
+
+function isCreated(object: JsonObject): boolean {
+  const status = field(object, "status");
+  const conditions = field(status, "conditions");
+  return nonEmpty(stringAt(status, "ackResourceMetadata", "arn")) !== null
+    || Array.isArray(conditions) && conditions.some(isSyncedCondition);
+}
+
+/** Returns the account in which a resource exists in AWS; null if its status does not prove that it exists. */
+export function createdIn(object: JsonObject): string | null {
+  return isCreated(object) ? statusOf(object).ownerAccountID : null;
+}
+
+/** Returns the start of a sentence about the account or the region that the status records. */
+export function placeOf({ created }: Pick<ACKResource, "created">, what: "account" | "region"): string {
+  if (!created) return `the status of the resource records ${what}`;
+  return what === "account" ? "the resource is in account" : "the resource exists in region";
 }
 
 function isSyncedCondition(condition: unknown): boolean {

@@ -75,6 +75,9 @@ export function byDefault(settings: DecisionSettings, region: Region | null, mes
   };
 }
 
+/** Starts the part of a message that says how the status differs. */
+export const DRIFT = " Drift: ";
+
 /** What the status of a resource records, and what applies instead. Users can write any text in both. */
 interface Drift {
   readonly recorded: string;

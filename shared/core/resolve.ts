@@ -5,7 +5,7 @@ import {
 } from "./annotation-keys.ts";
 import type { DecisionSettings } from "./context.ts";
 import type { Inventory, RoleObject } from "./inventory.ts";
-import { accountDrift, type Region, regionDrift, regionFrom, type Resolution } from "./resolution.ts";
+import { accountDrift, DRIFT, type Region, regionDrift, regionFrom, type Resolution } from "./resolution.ts";
 
 /**
  * Resolves the role of an object as its controller does in the configured mode. The sources of roles decide, such as
@@ -28,12 +28,12 @@ export function resolveResource(
   const resolution = find(regionFrom(query.status.region, "status") ?? desired);
   const [account, region] = [accountDrift(resolution, query.status), regionDrift(query.status, desired)];
   const drifts = [
-    account && `the resource exists in account ${account.recorded}, but its role is in account ${account.current}`,
-    region && `the resource exists in region ${region.recorded}, but its desired region is ${region.current}`,
+    account && `the status records account ${account.recorded}, but its role is in account ${account.current}`,
+    region && `the status records region ${region.recorded}, but its desired region is ${region.current}`,
   ].filter((drift) => drift !== null).map(printable);
   return drifts.length === 0
     ? resolution
-    : { ...resolution, message: `${resolution.message} Drift: ${drifts.join("; ")}.` };
+    : { ...resolution, message: `${resolution.message}${DRIFT}${drifts.join("; ")}.` };
 }
 
 /**

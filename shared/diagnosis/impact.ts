@@ -89,7 +89,7 @@ function impactOn(object: AnnotatedObject, { before, after, settings }: Inventor
 
 function changeOf(recorded: string | null, before: Resolution, after: Resolution): Change | null {
   if (after.outcome !== before.outcome && after.outcome !== "selected") return after.outcome;
-  // A resource that exists in AWS stays in the account that ACK recorded, even if its role is in another account.
+  // A resource stays in the account that ACK recorded at its first attempt, even if its role is in another account.
   const account = recorded ?? before.accountID;
   const hasMoved = before.accountID !== after.accountID && account !== null;
   if (hasMoved && after.accountID !== null && account !== after.accountID) return "account";

@@ -69,15 +69,15 @@ test("ignores malformed selectors; with --runtime ack, uses an ARN that only the
 });
 
 const SELECTS = "IAMRoleSelector a selects the resource.";
-const DRIFT = `${SELECTS} Drift: the resource exists in`;
+const DRIFT = `${SELECTS} Drift: the status records`;
 const inAccount = "account 444455556666, but its role is in account 111122223333";
-testRows("appends a drift notice to the message if the resource exists in another account or region",
+testRows("appends a drift notice to the message if the status records another account or region",
   ([metadata, annotations = {}]: [JsonObject, JsonObject?]) =>
     [resolved([inTeamA("a")], bucketObject({ annotations }, exists(metadata)), { region: "eu-west-1" }).message], [
     ["another account", [{ ownerAccountID: "444455556666" }], `${DRIFT} ${inAccount}.`],
     ["another region", [{ region: "us-east-1" }], `${DRIFT} region us-east-1, but its desired region is eu-west-1.`],
     ["both", [{ ownerAccountID: "444455556666", region: "us-east-1" }, { "services.k8s.aws/region": "eu-north-1" }],
-      `${DRIFT} ${inAccount}; the resource exists in region us-east-1, but its desired region is eu-north-1.`],
+      `${DRIFT} ${inAccount}; the status records region us-east-1, but its desired region is eu-north-1.`],
     ["neither", [{ ownerAccountID: "111122223333", region: "eu-west-1" }], SELECTS],
     ["the resource does not exist yet", [{ ownerAccountID: "", region: "" }], SELECTS],
     ["a control character", [{ region: "a\nb" }],
@@ -87,7 +87,7 @@ testRows("appends a drift notice to the message if the resource exists in anothe
 test("reports drift from the controller's account only if the account is known", (t) => {
   const bucket = bucketObject({}, exists({ ownerAccountID: "1", region: "us-east-1" }));
   const known = resolved([], bucket, { controllerAccount: "777788889999" }).message;
-  t.match(known, /Drift: the resource exists in account 1, but its role is in account 777788889999\.$/);
+  t.match(known, /Drift: the status records account 1, but its role is in account 777788889999\.$/);
   t.notMatch(resolved([], bucket).message, /Drift/);
   t.end();
 });

@@ -130,8 +130,8 @@ test("reports a resource that exists in another account or region than its resol
     + '"111122223333", so controllers never reconcile it',
   ]);
   t.same(auditLines([existing({ region: "us-east-1" }), selector()], settings), [
-    'drift 0 deny ACK-10b the resource exists in region "us-east-1", but its desired region is "eu-west-1" (set by the '
-    + "controller), so controllers never reconcile it",
+    'drift 0 deny ACK-10b the status of the resource records region "us-east-1", but its desired region is "eu-west-1" '
+    + "(set by the controller), so controllers never reconcile it",
   ]);
   const inPlace = existing({ ownerAccountID: "111122223333", region: "eu-west-1" });
   t.same(auditLines([inPlace, selector()], settings), []);
@@ -145,7 +145,7 @@ test("reports roles and existing resources whose account is not allowed", (t) =>
   ]);
   const checkSeverities = new Map([["ACK-07", "off"]] as const);
   t.same(auditLines([selector(), existing({ ownerAccountID: "444455556666" })], { ...settings, checkSeverities }), [
-    'unexpectedAccounts 1 deny IRS-04 the resource is in account "444455556666", '
+    'unexpectedAccounts 1 deny IRS-04 the status of the resource records account "444455556666", '
     + 'which is not one of --allowed-accounts',
   ]);
   const own = auditLines([existing({ ownerAccountID: "999999999999" })], settings);
@@ -232,7 +232,7 @@ test("reports missing roles and disallowed accounts of the CARM maps in mode car
     + "so key \"444455556666\" has no role",
   ]);
   t.same(auditLines([bucketObject(), owned, map], carm), [
-    'unexpectedAccounts 0 deny IRS-04 the resource is in account "444455556666", '
+    'unexpectedAccounts 0 deny IRS-04 the role of the resource is in account "444455556666", '
     + 'which is not one of --allowed-accounts',
   ]);
   t.end();

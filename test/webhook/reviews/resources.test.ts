@@ -78,7 +78,7 @@ test("reports drift by the stored status of a resource and ignores a submitted s
     return objectAt(added, "value")["ack-role-resolver.io/reason"];
   };
   const plain = "IAMRoleSelector team-a selects the resource.";
-  const drift = `${plain} Drift: the resource exists in account 444455556666, but its role is in account 111122223333.`;
+  const drift = `${plain} Drift: the status records account 444455556666, but its role is in account 111122223333.`;
   const withStatus = { ...BUCKET, status };
   t.equal(await reasonOf(reviewOf(withStatus)), plain, "a status submitted at create is ignored");
   t.equal(
