@@ -1,7 +1,7 @@
-import { RESOLUTION_KEYS } from "./annotation-keys.ts";
+import { RESOLUTION, RESOLUTION_KEYS } from "./annotation-keys.ts";
 import type { CheckContext, Fault, QuickCheck, Requirement } from "./check.ts";
 import { staleAnnotations } from "./resolution-annotations.ts";
-import type { Resolution } from "./resolution.ts";
+import { DRIFT, type Resolution } from "./resolution.ts";
 import { annotationPath } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 
@@ -46,8 +46,9 @@ function* wrongAnnotations(
   { annotations, stored }: RecordedOn, { operation, resolution }: Resolved,
 ): Iterable<Fault> {
   const isWrite = operation !== "AUDIT";
-  const wrong = [...staleAnnotations(annotations, resolution)].filter(([key]) => (
-    !isWrite || (annotations.has(key) && annotations.get(key) !== stored?.get(key))
+  const wrong = [...staleAnnotations(annotations, resolution)].filter(([key, expected]) => (
+    isWrite ? annotations.has(key) && annotations.get(key) !== stored?.get(key)
+      : !isBySettings(key, [annotations.get(key) ?? null, expected], [annotations.get(RESOLUTION.outcome), resolution])
   ));
   const [[first] = [null]] = wrong;
   if (first === null) return;
@@ -56,6 +57,18 @@ function* wrongAnnotations(
   ));
   const message = differences.join("; ");
   yield { path: annotationPath(first), message, ...(isWrite ? { severity: "warn" } : { fix: STALE_FIX }) };
+}
+
+/**
+ * Whether two values differ only by what the webhook can know and `audit` not, or the reverse: the controllers' own
+ * role, their account and their region. The webhook would never write the other value. Other checks report drift.
+ */
+function isBySettings(
+  key: string, values: readonly (string | null)[], [before, { outcome }]: readonly [string | undefined, Resolution],
+): boolean {
+  if (key === RESOLUTION.roleARN) return outcome === "default" && before === outcome && values.includes(null);
+  const [one, other] = values.map((value) => value?.split(DRIFT)[0]);
+  return key === RESOLUTION.reason && one === other;
 }
 
 /** Returns whether any annotation reports the resolution of the object. */

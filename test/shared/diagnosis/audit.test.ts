@@ -201,6 +201,31 @@ test("reports stale annotations, and counts the resources that have no annotatio
   t.end();
 });
 
+test("reports no annotation that only differs because the webhook knows other settings", (t) => {
+  const message = "No IAMRoleSelector selects the resource, so the controller's own role is used.";
+  const drift = `${message} Drift: the status records account 111122223333, but its role is in account 999999999999.`;
+  const own = (annotations: Readonly<Record<string, string>>): JsonObject => {
+    const entries = Object.entries({ outcome: "default", reason: message, ...annotations });
+    const named = Object.fromEntries(entries.map(([key, value]) => [`ack-role-resolver.io/${key}`, value]));
+    return bucketObject({ annotations: named }, {
+      status: { ackResourceMetadata: { ownerAccountID: "111122223333" } },
+    });
+  };
+  const role = "arn:aws:iam::999999999999:role/ack";
+  const stale = (object: JsonObject, controllerRole: string | null): string[] => (
+    auditLines([object], { controllerRole }).filter((line) => line.includes("ACK-02"))
+  );
+  t.same(stale(own({}), role), [], "the webhook does not know the role of the controllers");
+  t.same(stale(own({ "role-arn": role, "reason": drift }), null), [], "only the webhook knows it");
+  t.match(stale(own({ "role-arn": OTHER }), role), [/role-arn is "\S+" but should be "\S+ack"$/], "both know one");
+  const other = own({ outcome: "selected", "role-arn": OTHER });
+  t.match(stale(other, null), [/outcome is .*role-arn is "\S+" but should be/]);
+  t.match(stale(own({ reason: "x" }), role), [/reason is "x" but should be/]);
+  t.match(stale(bucketObject({ annotations: { "ack-role-resolver.io/outcome": "default" } }), null),
+    [/reason is absent but should be/]);
+  t.end();
+});
+
 test("reports stale annotations of a cluster, if the input contains its identities", (t) => {
   const annotated = (outcome: string): JsonObject => ({
     ...clusterObject("c", "controller"), metadata: { name: "c", namespace: "ns1", annotations: {
