@@ -1,11 +1,11 @@
 import type { KubernetesAPI } from "../shared/api/api.ts";
-import { openKubeconfig } from "../shared/api/kubeconfig.ts";
 import { decisionSettings } from "../shared/core/context.ts";
 import type { SettingsFor } from "../shared/core/settings.ts";
 import { DEFAULT_NAMESPACE, objectReference } from "../shared/formats/object-meta.ts";
 import { controllersOfGroup } from "../shared/controllers/controller-deployment.ts";
 import { type Settlement, settleSettings } from "../shared/controllers/controller-settings.ts";
 import { Adviser } from "./input/advice.ts";
+import { openCluster } from "./input/connection.ts";
 import { explainResource } from "./input/explained-resource.ts";
 import { findNamed, parseNamedResource, readNamed } from "./input/named-resource.ts";
 import { errorConditions, type Reported, reportedEvents } from "./input/reported.ts";
@@ -22,13 +22,13 @@ type SettledSettings = Settings & Settlement["settings"];
 
 /** Prints why one resource has its role, what is reported about it, and what to do. */
 export async function runWhy(words: readonly string[], settings: Settings, io: IO): Promise<ExitStatus> {
-  const { api, contexts } = settings.cluster ? await openKubeconfig(settings) : { api: undefined, contexts: null };
+  const { api, contexts } = settings.cluster ? await openCluster(settings, io) : { api: undefined, contexts: null };
   const namespace = settings.namespace ?? contexts?.namespace ?? DEFAULT_NAMESPACE;
   const wanted = parseNamedResource(words, namespace);
   // With a kind, --namespace is that of the resource, so no notice says that it has no effect on the manifests.
   const input = { ...settings, kind: [wanted.type] };
   const [state] = await readStates(input, io, {
-    stdinCommand: "why RESOURCE --from -", withoutResources: true, readsControllers: true, api,
+    stdinCommand: "why RESOURCE --from -", withoutResources: true, readsControllers: true,
   });
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const found = api === undefined ? findNamed(state, wanted) : await readNamed(state, wanted, api);

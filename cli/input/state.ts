@@ -1,7 +1,6 @@
 import { INVENTORY_KINDS, SEPARATE_STORES } from "../../shared/kinds.ts";
 import { text } from "node:stream/consumers";
 import type { SkippedCheck } from "../../shared/core/run.ts";
-import type { KubernetesAPI } from "../../shared/api/api.ts";
 import type { Origin } from "../../shared/core/context.ts";
 import type { SettingsFor } from "../../shared/core/settings.ts";
 import { type ManifestInput, readManifestPaths } from "../../shared/files/files.ts";
@@ -22,6 +21,7 @@ import { Inventory } from "../../shared/core/inventory.ts";
 import type { InstalledSidecars } from "../../webhook/sidecar-pods.ts";
 import { type IO, writeLines, writeStartNotices } from "../io.ts";
 import { Progress, showElapsed } from "../output/progress.ts";
+import { openCluster } from "./connection.ts";
 import { readWorkloads, withoutManagedFields } from "./workloads.ts";
 
 type InputSettings = Pick<
@@ -156,8 +156,6 @@ interface ReadOptions {
   readonly readsSidecars?: boolean;
   /** Whether to omit the ACK resources and the clusters of a cluster. Default: false. */
   readonly withoutResources?: boolean;
-  /** The client of the cluster. Default: that of the settings. */
-  readonly api?: KubernetesAPI | undefined;
 }
 
 /**
@@ -190,11 +188,6 @@ async function readManifestStates(settings: StateSettings, io: IO, { stdinComman
   return first === undefined ? [stateOf(null, manifests)] : [first, ...others];
 }
 
-async function clientOf(settings: StateSettings, { api }: ReadOptions): Promise<KubernetesAPI> {
-  const { connectKubernetes } = await import("../../shared/api/kubeconfig.ts");
-  return api ?? await connectKubernetes(settings);
-}
-
 /** Reads the objects of a cluster. Imports the Kubernetes client on demand: `--from` does not need the client. */
 async function readCluster(
   settings: StateSettings, io: IO, options: ReadOptions,
@@ -204,7 +197,7 @@ async function readCluster(
   const { loadCluster } = await import("../../shared/sources/load-cluster.ts");
   const progress = new Progress(io);
   try {
-    const api = await clientOf(settings, options);
+    const { api } = await openCluster(settings, io);
     const { found, sidecars, checked } = await readWorkloads(api, ackSystemNamespace, options);
     // Decides which lists must not fail.
     const isCARM = (mode ?? commonMode(readControllers(found.objects, ackSystemNamespace).controllers)) === "carm";
