@@ -8,7 +8,7 @@ import { Adviser } from "./input/advice.ts";
 import { openCluster } from "./input/connection.ts";
 import { explainResource } from "./input/explained-resource.ts";
 import { findNamed, parseNamedResource, readNamed } from "./input/named-resource.ts";
-import { errorConditions, type Reported, reportedEvents } from "./input/reported.ts";
+import { conditionAdvice, conditionReports, isError, type Reported, reportedEvents } from "./input/reported.ts";
 import { isUnreadable, readStates, type State, type StateObject } from "./input/state.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { settlementLines } from "./output/controllers.ts";
@@ -35,12 +35,22 @@ export async function runWhy(words: readonly string[], settings: Settings, io: I
   const controllers = controllersOfGroup(state.controllers, objectReference(found.object).group);
   const settlement = settleSettings(settings, controllers);
   const explained = explanationOf(found, state, { ...settings, ...settlement.settings });
-  const result = { ...explained, reported: await reportedAbout(found, explained, api) };
+  const ofConditions = conditionAdvice(found, controllers.controllers.map(({ name }) => name));
+  const denials = explained.advice.filter(({ isDenial }) => isDenial);
+  const result = {
+    ...explained, reported: await reportedAbout(found, explained, api),
+    advice: [...denials, ...ofConditions, ...explained.advice.filter((one) => !denials.includes(one))],
+  };
   if (settings.output === "json") writeJSON(io, result);
-  else writeText(io, result);
+  else writeText(io, { ...result, reported: shownOf(result, settings) });
   writeLines(io.stderr, settlementLines(settlement, painter(io.stderr, io.environment)));
-  const isWrong = result.advice.some(({ isDenial }) => isDenial) || result.reported.some(({ isRefusal }) => isRefusal);
+  const isWrong = result.advice.some(({ isDenial }) => isDenial) || result.reported.some(isError);
   return isWrong ? EXIT.findings : EXIT.fine;
+}
+
+/** Returns what is reported, without what is past unless the user asks for everything. */
+function shownOf({ reported }: Explanation, { logLevel }: Settings): readonly Reported[] {
+  return reported.filter(({ meaning }) => meaning !== "past" || logLevel === "debug");
 }
 
 function writeText(io: IO, result: Parameters<typeof explanationLines>[0][number]): void {
@@ -66,7 +76,7 @@ function explanationOf(found: StateObject, state: State, settings: SettledSettin
 async function reportedAbout(
   found: StateObject, { selectors }: ResolvedResource, api: KubernetesAPI | undefined,
 ): Promise<readonly Reported[]> {
-  const conditions = errorConditions(found.object);
+  const conditions = conditionReports(found.object);
   if (api === undefined) return conditions;
   return [...conditions, ...await reportedEvents(api, found.object, selectors.map(({ name }) => name))];
 }

@@ -1,17 +1,25 @@
 import type { KubernetesAPI } from "../../shared/api/api.ts";
 import { isSuccess, responseText, sendRequest } from "../../shared/api/send-request.ts";
 import { type Clock, systemClock } from "../../shared/core/clock.ts";
+import { adoptionOf } from "../../shared/ack/adoption.ts";
+import { acceptedAt, type Meaning, reportedConditions } from "../../shared/ack/resource-conditions.ts";
 import { SELECTOR_KIND } from "../../shared/core/ack-groups.ts";
 import { LIMITS } from "../../shared/core/limits.ts";
 import { errorMessage } from "../../shared/formats/errors.ts";
 import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { type ObjectID, objectReference } from "../../shared/formats/object-meta.ts";
+import type { Advice } from "./advice.ts";
+import { commandName } from "./named-resource.ts";
+import type { Way } from "./remedies.ts";
+import type { StateObject } from "./state.ts";
 
 /** What a program or a controller says about an object. */
 export interface Reported {
   /** Such as `Event RoleRefused, 3 min ago, sidecar`. */
   readonly title: string;
   readonly text: string;
+  /** What it says about the resource now. `past`: a condition is newer, and says that it is no longer so. */
+  readonly meaning: Exclude<Meaning, "fine"> | "past";
   /** Whether it says that the controller gets no credentials. */
   readonly isRefusal: boolean;
 }
@@ -19,18 +27,52 @@ export interface Reported {
 /** The start of the names of the programs that write Events. */
 const REPORTER = "ack-role-resolver.io/";
 
-/** Returns the conditions of an ACK resource that state an error. */
-export function errorConditions(object: JsonObject): Reported[] {
-  const conditions = field(field(object, "status"), "conditions");
-  return (Array.isArray(conditions) ? conditions : []).flatMap((condition: unknown) => {
-    const [type, text] = [stringAt(condition, "type") ?? "", stringAt(condition, "message") ?? ""];
-    const isError = type.startsWith("ACK.") && (type === "ACK.ResourceSynced") === (statusOf(condition) !== "True");
-    return isError && text !== "" ? [{ title: `condition ${type}`, text, isRefusal: false }] : [];
+/** Returns the conditions of an ACK resource that say more than that all is well. */
+export function conditionReports(object: JsonObject): Reported[] {
+  return reportedConditions(object).map(({ type, meaning, text }) => (
+    { title: `condition ${type}`, text, meaning, isRefusal: false }
+  ));
+}
+
+/** Whether a report is why `why` fails. */
+export function isError({ meaning }: Reported): boolean {
+  return meaning === "error";
+}
+
+/** Returns the fix if nothing else is known. */
+export function fixOf(reported: readonly Reported[]): string {
+  const now = reported.filter(({ meaning }) => meaning !== "past");
+  if (now.length === 0) return "nothing is wrong";
+  return now.every(({ meaning }) => meaning === "waiting") ? "wait until the controller has finished" : "see above";
+}
+
+/**
+ * Returns what to do about conditions that say that the resource exists in AWS already. `controllers` are the names of
+ * the Deployments that manage its kind, as `NAMESPACE/NAME`.
+ */
+export function conditionAdvice({ object, file }: StateObject, controllers: readonly string[]): Advice[] {
+  return reportedConditions(object).flatMap(({ type, existing }) => {
+    if (existing === null) return [];
+    const { fix, annotations, placeholder } = adoptionOf(object, existing);
+    const { namespace } = objectReference(object);
+    const changes = [...annotations].map(([key, value]) => (value === null ? `${key}-` : `${key}=${shellWord(value)}`));
+    const command = `kubectl annotate --overwrite ${commandName(object)} -n ${namespace} ${changes.join(" ")}`;
+    const ways: readonly Way[] = [{ when: placeholder, command }, ...controllers.map(restart)];
+    return [{
+      code: type, isDenial: true, text: `${fix.charAt(0).toUpperCase()}${fix.slice(1)}.`,
+      ways: file === null && annotations.size > 0 ? ways : [],
+    }];
   });
 }
 
-function statusOf(condition: unknown): string | null {
-  return stringAt(condition, "status");
+/** Leaves a word that a shell reads as it is. */
+function shellWord(text: string): string {
+  return /^[a-z-]+$/.test(text) ? text : `'${text}'`;
+}
+
+function restart(controller: string): Way {
+  const [namespace, name] = controller.split("/");
+  return { when: "then", command: `kubectl rollout restart deployment/${name} -n ${namespace}` };
 }
 
 /** Returns the newest Event of each reason that the webhook and the sidecars wrote about the object and selectors. */
@@ -44,12 +86,23 @@ export async function reportedEvents(
   const [fault] = lists.flatMap((one) => one.fault ?? []);
   const newest = new Map(events.toReversed().map((event) => [stringAt(event, "message"), event]));
   return [
-    ...(fault === undefined ? [] : [{ title: "Events", text: `unknown: ${fault}`, isRefusal: false }]),
-    ...[...newest.values()].toReversed().map((event) => ({
-      title: titleOf(event, clock.now()), text: stringAt(event, "message") ?? "",
-      isRefusal: stringAt(event, "reason") === "RoleRefused",
-    })),
+    ...(fault === undefined ? [] : [{
+      title: "Events", text: `unknown: ${fault}`, meaning: "notice", isRefusal: false,
+    } as const]),
+    ...[...newest.values()].toReversed().map((event) => (
+      { title: titleOf(event, clock.now()), text: stringAt(event, "message") ?? "", ...meaningOf(event, object) }
+    )),
   ];
+}
+
+/**
+ * A controller whose credentials AWS accepted later has its role. Times of conditions have no fraction of a second, so
+ * a condition of the same second is not newer.
+ */
+function meaningOf(event: JsonObject, resource: JsonObject): Pick<Reported, "meaning" | "isRefusal"> {
+  if (stringAt(event, "reason") !== "RoleRefused") return { meaning: "notice", isRefusal: false };
+  const isPast = Date.parse(acceptedAt(resource) ?? "") > timeOf(event);
+  return { meaning: isPast ? "past" : "error", isRefusal: !isPast };
 }
 
 type Regarding = Pick<ObjectID, "kind" | "namespace" | "name">;

@@ -4,13 +4,13 @@ import { countOf, printable } from "../../shared/formats/text.ts";
 import { partText, type SelectorExplanation } from "../../shared/diagnosis/explain.ts";
 import type { Advice } from "../input/advice.ts";
 import type { Way } from "../input/remedies.ts";
-import type { Reported } from "../input/reported.ts";
+import { fixOf, type Reported } from "../input/reported.ts";
 import { identityName, OUTCOME_STYLE, ownRole, type ResolvedResource } from "./resolution-table.ts";
 import { type Paint, wrapLines } from "./terminal.ts";
 
 /** A resolved resource, and what `why` and `resolve --explain` say about it. `-o json` of `resolve` lacks it. */
 export interface Explanation {
-  /** The account that the status of the resource records; null if it records none. */
+  /** The account in which the resource exists in AWS; null if its status does not prove that it exists. */
   readonly existsIn: string | null;
   /** The session of the role that a controller gets; null if no role is assumed. */
   readonly session: string | null;
@@ -77,7 +77,7 @@ function adviceLines({ advice, reported = [] }: ExplainedResource, paint: Paint,
     });
   }
   const refusal = reported.find(({ isRefusal }) => isRefusal);
-  if (refusal === undefined) return [item("fix", reported.length === 0 ? "nothing is wrong" : "see above", paint)];
+  if (refusal === undefined) return [item("fix", fixOf(reported), paint)];
   const [, command] = SHOWN_BY.exec(refusal.text) ?? [];
   if (command === undefined) return [item("fix", "change the policies as the Event above says", paint)];
   return [...wrapLines([item("fix", WHICH_POLICY, paint)], width), ...wayLines(waysToAsk(command), paint, width)];

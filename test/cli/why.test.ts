@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { type Test, test } from "tap";
+import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { updatesGolden } from "../programs/environment.ts";
 import type { FakeCluster } from "../shared/api/fake-cluster.ts";
@@ -78,17 +79,81 @@ test("prints no command with a name that a shell would run", async (t) => {
 test("prints the errors that controllers report, and says why Events are unknown", async (t) => {
   const conditions = [
     { type: "ACK.ResourceSynced", status: "False", message: "not synced" },
-    { type: "ACK.Terminal", status: "True", message: "bad \u001B[1mspec" },
+    { type: "ACK.Terminal", status: "True", message: "bad \u001B[1mspec", reason: "invalid" },
     { type: "ACK.Recoverable", status: "False", message: "gone" }, { type: "Ready", status: "True", message: "x" },
   ];
   const objects = [namespaceObject("team-a"), bucketObject({}, { status: { conditions } }), SELECTOR];
   const cluster = await clusterOf({ objects, errors: { [EVENTS]: { status: 403 } } });
   const { stdout, status } = await why(t, cluster, ["bucket/b1"]);
-  t.equal(status, 0);
-  t.match(stdout, "\n  condition ACK.ResourceSynced: not synced\n  condition ACK.Terminal: bad \\u001b[1mspec\n"
+  t.equal(status, 1);
+  t.match(stdout, "\n  condition ACK.Terminal: bad \\u001b[1mspec: invalid\n"
     + `  Events: unknown: GET ${EVENTS}: the API server returned 403 (no reason); ask for the verb `
     + "list on events in the namespace\n  fix: see above\n");
-  t.notMatch(stdout, /gone|Ready/);
+  t.notMatch(stdout, /gone|Ready|not synced/);
+});
+
+/** The conditions that a controller of ACK writes when all is well. */
+const HEALTHY = [
+  ["ACK.ResourceSynced", "Resource synced successfully", ""], ["Ready", "Resource synced successfully", ""],
+  ["ACK.LateInitialized", "Late initialization successful", "Late initialization successful"],
+  ["ACK.IAMRoleSelected", "Selected", `roleARN: ${ROLE}, selectorName: team-a, selectorResourceVersion: 7`],
+].map(([type, message, reason]) => (
+  { type, status: "True", message, reason, lastTransitionTime: new Date().toISOString().replace(/\.\d+/, "") }
+));
+const METADATA = { ownerAccountID: "111122223333", region: "eu-west-1" };
+const refusalNote = "The role of IAMRoleSelector team-a cannot be assumed";
+
+test("says that nothing is wrong if a controller reconciled the bucket after STS refused its role", async (t) => {
+  const healthy = bucketObject({}, { status: { ackResourceMetadata: METADATA, conditions: HEALTHY } });
+  const objects = [namespaceObject("team-a"), SELECTOR, healthy];
+  const { stdout, status } = await why(t, await clusterOf({ objects, notes: [refusalNote] }), ["bucket/b1"]);
+  t.equal(status, 0, stdout);
+  t.match(stdout, /\n {2}exists in: account 111122223333\n.*\n {2}fix: nothing is wrong\n$/);
+  t.notMatch(stdout, /refuses|cannot be assumed/);
+  const cluster = await clusterOf({ objects, notes: [refusalNote] });
+  t.match((await why(t, cluster, ["bucket/b1", "--log-level", "debug"])).stdout, refusalNote, "debug shows the past");
+  const before = HEALTHY.map((one) => ({ ...one, lastTransitionTime: "2026-01-01T00:00:00Z" }));
+  const older = bucketObject({}, { status: { conditions: before } });
+  const refused = await why(t, await clusterOf({ objects: [...objects.slice(0, 2), older], notes: [refusalNote] }),
+    ["bucket/b1"]);
+  t.equal(refused.status, 1, "an Event that is newer than each condition counts");
+  t.match(refused.stdout, "but STS refuses the role");
+});
+
+test("does not say that a bucket exists in AWS before its controller created it", async (t) => {
+  const conditions = [{ type: "ACK.ResourceSynced", status: "False", message: "Resource not synced" }];
+  const created = bucketObject({}, { status: { ackResourceMetadata: METADATA, conditions } });
+  const objects = [namespaceObject("team-a"), created, SELECTOR];
+  const { stdout, status } = await why(t, await clusterOf({ objects }), ["bucket/b1"]);
+  t.equal(status, 0);
+  t.notMatch(stdout, "exists in");
+  t.match(stdout, "\n  condition ACK.ResourceSynced: Resource not synced\n  fix: wait until the controller has "
+    + "finished\n");
+});
+
+test("prints how ACK adopts what exists in AWS already", async (t) => {
+  const withTerminal = (message: string, annotations: JsonObject = {}): JsonObject => bucketObject({ annotations }, {
+    status: { ackResourceMetadata: METADATA, conditions: [{ type: "ACK.Terminal", status: "True", message }] },
+  });
+  const annotate = "    kubectl annotate --overwrite bucket.s3.services.k8s.aws/b1 -n team-a ";
+  const policy = "services.k8s.aws/adoption-policy=adopt-or-create";
+  for (const [bucket, fix, commands] of [
+    [withTerminal("Resource already exists"), "fix ACK.Terminal: If the existing AWS resource is that of this object, ",
+      `${annotate}${policy}\n    then:\n      kubectl rollout restart deployment/ack-s3 -n ack-system\n`],
+    [withTerminal("Resource already exists", { "services.k8s.aws/adopted": "true" }), "fix ACK.Terminal: If the ",
+      `${annotate}${policy} services.k8s.aws/adopted-\n`],
+    [withTerminal("EntityAlreadyExists: x"), "fix ACK.Terminal: Choose another name in the spec, or if ",
+      `\n  ${annotate}${policy} services.k8s.aws/adoption-fields='FIELDS'\n    then:\n`],
+    [withTerminal("BucketAlreadyExists: x"), "fix ACK.Terminal: Another account has a bucket of this name. ",
+      /that has the bucket\.\n$/],
+  ] as const) {
+    const controller = gatedDeployment("IAMRoleSelector=true", false);
+    const cluster = await clusterOf({ objects: [namespaceObject("team-a"), bucket, SELECTOR, controller] });
+    const { stdout, status } = await why(t, cluster, ["bucket/b1"]);
+    t.equal(status, 1);
+    t.match(stdout, fix);
+    t.match(stdout, commands);
+  }
 });
 
 test("never prints a command with text that a shell would run", async (t) => {
