@@ -1,9 +1,14 @@
 import { Argument, type Command as Commander } from "commander";
 import type { Command } from "../shared/core/setting-definition.ts";
-import type { SettingsFor } from "../shared/core/settings.ts";
+import type { OFFLINE, SettingsFor } from "../shared/core/settings.ts";
+import type { OF_SELECTORS } from "../shared/core/trust-settings.ts";
+import { errorMessage } from "../shared/formats/errors.ts";
+import { printable } from "../shared/formats/text.ts";
 import { checkFault } from "../shared/judges.ts";
+import { completed, differences } from "../shared/server/installed-settings.ts";
 import { type Flags, readSettings } from "../shared/server/read-settings.ts";
-import type { ExitStatus, IO } from "./io.ts";
+import { openCluster } from "./input/connection.ts";
+import { type ExitStatus, type IO, writeLines } from "./io.ts";
 import { withCluster } from "./plugin.ts";
 
 /** What a command gets from the program. */
@@ -18,17 +23,56 @@ export function settingsOf<C extends Command>(command: C, given: Flags, io: IO):
   return readSettings(command, withCluster(command, given, io), io.environment, checkFault);
 }
 
+/** The commands that judge the objects of a cluster, whose webhook has settings of its own. */
+type Reader = (typeof OFFLINE | typeof OF_SELECTORS)[number];
+
+/**
+ * Returns the settings of a command. With --cluster, what the user does not state is as the webhook in the cluster was
+ * given it, so that both say the same. Writes which settings these are to stderr.
+ */
+export async function settledSettingsOf<C extends Reader>(command: C, given: Flags, io: IO): Promise<SettingsFor<C>> {
+  const stated = settingsOf(command, given, io);
+  const choice = settingsOf<Reader>(command, given, io);
+  if (!choice.cluster) return stated;
+  const { readInstalledWebhook } = await import("./input/installed-webhook.ts");
+  const { given: installed, name, unknown } = await readInstalledWebhook((await openCluster(choice, io)).api);
+  if (unknown !== null) writeLines(io.stderr, [unknownNote(unknown)]);
+  if (installed === null) return stated;
+  const all = completed(command, { flags: withCluster(command, given, io), environment: io.environment }, installed);
+  try {
+    const settled = readSettings(command, all.flags, all.environment, checkFault);
+    const read = differences(stated, settled);
+    if (read.length > 0) writeLines(io.stderr, [printable(`Settings from the webhook ${name}: ${read.join(" ")}`)]);
+    return settled;
+  } catch (error) {
+    // The webhook can have another version than this program.
+    writeLines(io.stderr, [unknownNote(withFlags(errorMessage(error)))]);
+    return stated;
+  }
+}
+
+/** Names the flags of the webhook instead of the variables by which a command gets their values. */
+function withFlags(text: string): string {
+  return text.replaceAll(/\bACK_ROLE_RESOLVER_([A-Z_]+)/g, (_, name: string) => (
+    `--${name.toLowerCase().replaceAll("_", "-")}`
+  ));
+}
+
+function unknownNote(reason: string): string {
+  return printable(`note: the settings of the webhook are unknown: ${reason}; state them with flags`);
+}
+
 const SAME_AS_FROM = "same as --from PATH";
 
 /** Adds a command whose arguments are paths, like the values of --from. */
-export function addReader<C extends Command>(
+export function addReader<C extends Reader>(
   parent: Commander, { io, done, add }: CommandContext, [command, description]: readonly [C, string],
   load: () => Promise<(settings: SettingsFor<C>, io: IO) => Promise<ExitStatus>>,
 ): void {
   add(parent, command, description).addArgument(pathArgument(SAME_AS_FROM))
     .action(async (paths: string[], flags: Flags) => {
       const run = await load();
-      done(await run(settingsOf(command, withPaths(flags, paths), io), io));
+      done(await run(await settledSettingsOf(command, withPaths(flags, paths), io), io));
     });
 }
 

@@ -6,7 +6,7 @@ import type { Flags } from "../shared/server/read-settings.ts";
 import { countOf, withoutCommands } from "../shared/formats/text.ts";
 import { VERSION } from "../shared/core/installation.ts";
 import { examplesOf } from "./examples.ts";
-import { addReader, type CommandContext, pathArgument, settingsOf } from "./command-context.ts";
+import { addReader, type CommandContext, pathArgument, settingsOf, settledSettingsOf } from "./command-context.ts";
 import { isSplit, optionOf } from "./command-options.ts";
 import { FEATURES } from "./features.ts";
 import { flagGroup, hasHelp, isRare } from "./help.ts";
@@ -117,7 +117,7 @@ function addReaders(program: Commander, context: CommandContext): void {
     .argument("<RESOURCE...>", "TYPE/NAME, such as bucket/logs or buckets.s3.services.k8s.aws/logs")
     .action(async (words: string[], flags: Flags) => {
       const { runWhy } = await import("./why.ts");
-      done(await runWhy(words, settingsOf("why", flags, io), io));
+      done(await runWhy(words, await settledSettingsOf("why", flags, io), io));
     });
   const audit = "report every problem in a cluster or folder";
   addReader(program, context, ["audit", audit], async () => (await import("./audit.ts")).runAudit);
@@ -126,7 +126,7 @@ function addReaders(program: Commander, context: CommandContext): void {
     .addArgument(pathArgument("manifests to apply, or to delete with --delete"))
     .action(async (paths: string[], flags: Flags) => {
       const { runImpact } = await import("./impact.ts");
-      done(await runImpact(paths, settingsOf("impact", flags, io), io));
+      done(await runImpact(paths, await settledSettingsOf("impact", flags, io), io));
     });
   add(program, "explain", "explain a check or an error code: why it exists, an example, and the fix")
     .argument("<CODE>", "code, such as IRS-30 or ERR_SELECTOR_CONFLICT")

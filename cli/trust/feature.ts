@@ -1,7 +1,7 @@
 import type { Command as Commander } from "commander";
 import { REVIEWERS, type TRUST_SETTINGS } from "../../shared/core/trust-settings.ts";
 import type { Flags } from "../../shared/server/read-settings.ts";
-import { type CommandContext, settingsOf } from "../command-context.ts";
+import { type CommandContext, settingsOf, settledSettingsOf } from "../command-context.ts";
 import type { Feature } from "../feature.ts";
 import { type FlagHelp, help, rareIn } from "../help-rows.ts";
 
@@ -91,7 +91,7 @@ function addTrust(program: Commander, { io, done, add }: CommandContext): void {
   const trust = add(program, "trust", roles).helpCommand(false).enablePositionalOptions()
     .action(async (flags: Flags) => {
       const { runTrust } = await import("./trust.ts");
-      done(await runTrust(settingsOf("trust", flags, io), io));
+      done(await runTrust(await settledSettingsOf("trust", flags, io), io));
     });
   const check = "tell whether a caller can assume a role, from exports of IAM";
   add(trust, "trust check", check).action(async (flags: Flags) => {
@@ -102,12 +102,12 @@ function addTrust(program: Commander, { io, done, add }: CommandContext): void {
     .argument("[TARGET]", "ARN of a role, a selector, or KIND/NAME of an identity or a CARM map")
     .action(async (target: string | undefined, flags: Flags) => {
       const { runTrustWho } = await import("./trust-who.ts");
-      done(await runTrustWho(target ?? null, settingsOf("trust who", flags, io), io));
+      done(await runTrustWho(target ?? null, await settledSettingsOf("trust who", flags, io), io));
     });
   add(trust, "trust policy", "print the policies that roles and their callers need")
     .argument("[NAME]", "selector, or KIND/NAME of an identity or a CARM map")
     .action(async (name: string | undefined, flags: Flags) => {
       const { runTrustPolicy } = await import("./trust-policy.ts");
-      done(await runTrustPolicy(name ?? null, settingsOf("trust policy", flags, io), io));
+      done(await runTrustPolicy(name ?? null, await settledSettingsOf("trust policy", flags, io), io));
     });
 }

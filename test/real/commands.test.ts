@@ -61,6 +61,7 @@ onCluster("the commands on a real API server", async (t, cluster) => {
   const conditions = [{ type: "ACK.IAMRoleSelected", status: "True", message: "Selected", reason }];
   await cluster.request("PATCH", `${BUCKETS}/b1/status`, { status: { ackResourceMetadata, conditions } }, MERGE);
   await t.test("audit reports problems of the objects in the cluster", async (tt) => audits(tt, cluster));
+  await t.test("audit has the settings of the webhook", async (tt) => readsWebhook(tt, cluster));
   await t.test("impact predicts the changes that kubectl apply and kubectl delete cause", async (tt) =>
     predicts(tt, cluster),
   );
@@ -248,6 +249,40 @@ async function predicts(t: Test, cluster: Cluster): Promise<void> {
   }
 }
 
+/** The webhook of a chart whose release has another name. No object of the cluster matches its rules. */
+const INSTALLED: readonly object[] = [
+  {
+    apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingWebhookConfiguration",
+    metadata: { name: "ack-role-resolver" },
+    webhooks: [{
+      name: "none.ack-role-resolver.io", sideEffects: "None", admissionReviewVersions: ["v1"],
+      clientConfig: { service: { namespace: "team-c", name: "resolver-webhook" } },
+      rules: [{ apiGroups: ["none.example"], apiVersions: ["v1"], resources: ["nones"], operations: ["CREATE"] }],
+    }],
+  },
+  {
+    apiVersion: "apps/v1", kind: "Deployment", metadata: { namespace: "team-c", name: "resolver-webhook" },
+    spec: {
+      selector: { matchLabels: { app: "w" } },
+      template: {
+        metadata: { labels: { app: "w" } },
+        spec: { containers: [{
+          name: "webhook", image: "w:1", args: ["webhook", "--cluster", "--allowed-accounts=111122223333,444455556666"],
+        }] },
+      },
+    },
+  },
+];
+
+async function readsWebhook(t: Test, cluster: Cluster): Promise<void> {
+  await apply(cluster, INSTALLED);
+  const { stdout, stderr } = await run(cluster, ["audit"]);
+  t.match(stderr, "Settings from the webhook team-c/resolver-webhook: --allowed-accounts=111122223333,444455556666\n");
+  t.match(stdout, "0  selectors and resources that use a forbidden account\n");
+  t.match((await run(cluster, ["audit", "--allowed-accounts", "444455556666"])).stdout, "IRS-04 ");
+  await apply(cluster, INSTALLED, "delete");
+}
+
 async function isForbidden(t: Test, cluster: Cluster): Promise<void> {
   for (const command of [["audit"], ["resolve"], ["lint"], ["impact", "-"]]) {
     const { code, stdout, stderr } = await run(cluster, command, { context: "jane", input: list([namespace("x")]) });
@@ -256,7 +291,8 @@ async function isForbidden(t: Test, cluster: Cluster): Promise<void> {
     t.match(
       stderr,
       new RegExp(
-        "^ack-role-resolver: The cluster cannot be read: " +
+        "^note: the settings of the webhook are unknown: GET \\S+/ack-role-resolver: the API server returned 403 "
+          + "\\(Forbidden\\); state them with flags\nack-role-resolver: The cluster cannot be read: " +
           "not allowed to list iamroleselectors\\.services\\.k8s\\.aws in the whole cluster; ",
       ),
     );

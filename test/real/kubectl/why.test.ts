@@ -17,7 +17,10 @@ const GOLDEN = readFileSync(new URL("../../golden/why.txt", import.meta.url), "u
 const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
 const EVENTS = "/api/v1/namespaces/team-a/events";
 const READS = {
-  apiGroups: ["", "apiextensions.k8s.io", "s3.services.k8s.aws", "infrastructure.cluster.x-k8s.io"],
+  apiGroups: [
+    "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "s3.services.k8s.aws",
+    "infrastructure.cluster.x-k8s.io",
+  ],
   resources: ["*"], verbs: ["get", "list", "watch"],
 };
 

@@ -24,6 +24,8 @@ export class FakeCluster {
   readonly clock = new FakeClock();
   /** Maps a collection path to its objects. */
   readonly objects = new Map<string, readonly object[]>();
+  /** Maps the path of an object to it, for a request that reads one. */
+  readonly named = new Map<string, object>();
   /** Maps a collection path to the error response for its lists. */
   readonly errors = new Map<string, ErrorAnswer>();
   /** Maps each blocked collection path to its list requests, which wait until `release`. */
@@ -74,6 +76,7 @@ export class FakeCluster {
     }
     this.lists.push(`${path}?${new URLSearchParams(query).toString()}`);
     if (error !== undefined) request.answer(error.status, { message: error.message ?? "simulated" }, error.headers);
+    else if (this.named.has(path)) request.answer(200, this.named.get(path));
     else if (this.blocked.has(path)) this.blocked.get(path)?.push(request);
     else this.#list(request);
   }
