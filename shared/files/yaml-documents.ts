@@ -21,16 +21,18 @@ export const DEFAULT_LIMIT: DocumentLimit = { documents: LIMITS.manifestDocument
 
 /**
  * Yields the documents of a YAML text. The class YamlValues parses the scalars, because no schema of the
- * yaml package parses scalars like kubectl.
+ * yaml package parses scalars like kubectl. With `keepSourceTokens`, the nodes have the tokens that
+ * an editor of the text needs.
  * @throws LimitExceeded if the text exceeds a limit. RangeError if the text overflows the call stack.
  */
 export function* yamlDocuments(
-  text: string, lines: LineCounter, { documents, fix }: DocumentLimit = DEFAULT_LIMIT,
+  text: string, lines: LineCounter, { documents, fix }: DocumentLimit = DEFAULT_LIMIT, keepSourceTokens = false,
 ): Generator<Document.Parsed, void> {
   const { value: limit } = LIMITS.manifestBytes;
   if (text.length > limit) throw new LimitExceeded(0, `larger than ${limit} bytes; use several files`);
   const options = {
     version: "1.1", schema: "failsafe", uniqueKeys: false, prettyErrors: false, lineCounter: lines,
+    keepSourceTokens,
   } as const;
   let number = 0;
   for (const document of composerOfFirstErrors(options).compose(tokensOf(text, lines))) {
