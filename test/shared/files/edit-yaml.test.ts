@@ -33,8 +33,8 @@ test("adds a field of a block mapping", async (t) => {
   t.equal(edit(text, set(["spec", "x"], [1])), text.replace("{}", "{x: [1]}"));
   t.equal(edit(text, set(["spec", "x", 0], "v")), text.replace("{}", "{x: [v]}"));
   t.equal(edit(text, set(["top"], { a: [], b: {}, c: [{ d: "e", f: { g: 1 } }, "h", [1]] })),
-    `${text}top:\n    a: []\n    b: {}\n    c:\n${
-      "        - d: e\n          f:\n              g: 1\n        - h\n        - [1]\n"}`);
+    `${text}top:\n    a: []\n    b: {}\n    c:\n        - d: e\n`
+      + "          f:\n              g: 1\n        - h\n        - [1]\n");
   const compact = "a:\n- b: c\n";
   t.equal(edit(compact, set(["x"], { l: ["v"] })), `${compact}x:\n  l:\n  - v\n`);
   t.equal(edit(compact, set(["a", 0, "d"], "e")), "a:\n- b: c\n  d: e\n");
