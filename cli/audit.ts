@@ -8,7 +8,7 @@ import { mergeRoots, rootTitle } from "./output/by-root.ts";
 import { controllerLines, controllersJSON, type ReportedControllers, settlementLines } from "./output/controllers.ts";
 import { coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { junitReport } from "./output/junit.ts";
-import { countBySeverity, foldedLines, isFailing, locate, type LocatedFinding } from "./output/located-finding.ts";
+import { countBySeverity, foldedLines, isFailing, type LocatedFinding, locator } from "./output/located-finding.ts";
 import { identityName } from "./output/resolution-table.ts";
 import { sarifLog } from "./output/sarif.ts";
 import { skippedLines } from "./output/skipped-checks.ts";
@@ -74,8 +74,10 @@ function auditRoot(state: ReviewedState, only: Only, settings: SettingsFor<"audi
   const settled = withInstalledProfile(decisionSettings({ ...settings, ...controllers.settings }), state);
   const audit = auditWithProgress(state, objects, settled, io);
   const judged = judgedIn({ objects, inventory: state.inventory });
-  const ofTemplates = templateFindings(judged, templateChecker(state, settled));
-  const findings = [...audit.findings.map((finding) => reportedFinding(finding, objects)), ...ofTemplates.flat()];
+  const locate = locator(settings.output, state.objects);
+  const ofTemplates = templateFindings(judged, templateChecker(state, settled), locate);
+  const ofObjects = audit.findings.map((finding) => reportedFinding(finding, objects, locate));
+  const findings = [...ofObjects, ...ofTemplates.flat()];
   const summary = { ...audit.summary, checks: audit.summary.checks + ofTemplates.length };
   const skipped = [...audit.skipped, ...unreadChecks(state, settled), ...unreadSidecars(state, settled)];
   return {
@@ -94,7 +96,7 @@ function withInstalledProfile(settings: DecisionSettings, { sidecars }: State): 
 
 /** Returns the findings of each template that has findings. They are in the last section. */
 function templateFindings(
-  judged: readonly Judged[], check: ReturnType<typeof templateChecker>,
+  judged: readonly Judged[], check: ReturnType<typeof templateChecker>, locate: ReturnType<typeof locator>,
 ): ReportedFinding[][] {
   return judged.map(({ found, template }) => {
     const findings = template === null ? [] : check(template);
@@ -102,7 +104,9 @@ function templateFindings(
   }).filter((findings) => findings.length > 0);
 }
 
-function reportedFinding(finding: AuditFinding, objects: readonly StateObject[]): ReportedFinding {
+function reportedFinding(
+  finding: AuditFinding, objects: readonly StateObject[], locate: ReturnType<typeof locator>,
+): ReportedFinding {
   const found = objects[finding.index];
   if (found === undefined) throw new Error(`the finding refers to object ${finding.index}, which does not exist`);
   return { section: finding.section, ...locate(finding, found) };

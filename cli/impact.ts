@@ -19,7 +19,7 @@ import { CHANGE_FIELDS, Only } from "./input/only.ts";
 import { OrderedChecks } from "./input/ordered-checks.ts";
 import { inventoryOf, isUnreadable, readInput, readStates, type State, type States } from "./input/state.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
-import { foldedLines, locate, type LocatedFinding } from "./output/located-finding.ts";
+import { foldedLines, type LocatedFinding, locator } from "./output/located-finding.ts";
 import { distinctObjects, mergeRoots, rootTitle } from "./output/by-root.ts";
 import { coverageWithoutTemplates, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { impactMarkdown } from "./output/impact-markdown.ts";
@@ -39,7 +39,7 @@ export async function runImpact(
   checkPaths(paths, settings);
   // The manifests decide what is compared, so --namespace is only the namespace of those that set none.
   const only = new Only({ ...settings, namespace: null }, CHANGE_FIELDS);
-  const input = await readInput(paths, settings, io, "impact - --from STATE");
+  const input = await readInput(paths, settings, io, { stdinCommand: "impact - --from STATE" });
   if (isUnreadable(input.faults, io)) return EXIT.usage;
   const options = { stdinCommand: "impact --from - CHANGE", readsControllers: reviewsRoles(settings) };
   const states = await readStates(settings, io, options);
@@ -160,6 +160,7 @@ function propose({ objects, origin }: State, manifests: readonly JsonObject[], i
 /** Returns the findings that the webhook would report if the manifests were applied or deleted in this order. */
 function checkManifests(manifests: readonly Manifest[], state: State, settings: Settings, io: IO): LocatedFinding[] {
   const checks = new OrderedChecks(state, decisionSettings(settings));
+  const locate = locator(settings.output, manifests);
   const findings = mapWithProgress(manifests, io, "manifests checked", (manifest) => {
     const { object } = manifest;
     const found = settings.delete ? checks.findingsOfDelete(object) : checks.findingsOfApply(object);

@@ -1,13 +1,14 @@
 import { runChecks } from "../shared/judges.ts";
-import { systemClock } from "../shared/core/clock.ts";
+import { type Clock, systemClock } from "../shared/core/clock.ts";
 import type { CheckResult } from "../shared/core/run.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/core/context.ts";
 import { compareText } from "../shared/formats/text.ts";
 import type { SettingsFor } from "../shared/core/settings.ts";
 import type { InputFault } from "../shared/files/manifest-reader.ts";
 import { unjudgedText } from "../shared/files/unjudged.ts";
+import { type JudgedRoot, judgeAndFix } from "./fix.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
-import { countBySeverity, foldedLines, isFailing, locate, type LocatedFinding } from "./output/located-finding.ts";
+import { countBySeverity, foldedLines, isFailing, type LocatedFinding, locator } from "./output/located-finding.ts";
 import { mergeRoots } from "./output/by-root.ts";
 import { type Coverage, coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { junitReport } from "./output/junit.ts";
@@ -15,8 +16,9 @@ import { mapWithProgress } from "./output/progress.ts";
 import { type ReviewedState, reviewRoles, reviewsRoles, unreadChecks } from "./features.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
 import {
-  byCode, readStates, reportFaults, type State, type StateObject, type States,
+  byCode, readStates, reportFaults, type State, type StateObject,
 } from "./input/state.ts";
+import { Texts } from "./input/texts.ts";
 import { countJudged, type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
 import { sarifLog } from "./output/sarif.ts";
 import { skippedLines } from "./output/skipped-checks.ts";
@@ -37,35 +39,60 @@ interface LintResult {
 /** Prints the findings for every readable object. Returns exit status 2 if any input is unreadable. */
 export async function runLint(settings: SettingsFor<"lint">, io: IO, clock = systemClock): Promise<ExitStatus> {
   const only = new Only(settings, CHECK_FIELDS);
-  const options = { stdinCommand: "lint -", inAllNamespaces: true, readsControllers: reviewsRoles(settings) };
-  const states = await readStates(settings, io, options);
-  const reviewed = await reviewRoles(states, settings, io, clock.now());
-  writeLines(io.stderr, only.noObjectLines(states));
-  const decisions = decisionSettings(settings);
-  const roots = reviewed.states.map((state) => lint(state, only, decisions, io));
+  const texts = new Texts();
+  const roots = await judgeAndFix(settings, io, texts, async (to) => await judge({ settings, only, texts, clock }, to));
   const judged = roots.flatMap((root) => root.judged);
-  const result = lintResult(states, roots, judged);
-  const { output, failOn } = settings;
-  if (output === "text") printText(result, settings.logLevel === "debug", io);
+  const result = lintResult(roots, judged, settings.output, texts);
+  printResult(result, judged, settings, io);
+  const faults = roots[0]?.state.faults ?? [];
+  reportFaults(faults, io);
+  if (faults.length > 0) return EXIT.usage;
+  const { failOn } = settings;
+  return isFailing(result.findings, failOn) || isIncomplete(result.coverage, failOn) ? EXIT.findings : EXIT.fine;
+}
+
+function printResult(
+  result: LintResult, judged: readonly Judged[], { output, failOn, logLevel }: SettingsFor<"lint">, io: IO,
+): void {
+  if (output === "text") printText(result, logLevel === "debug", io);
   else if (output === "junit") {
     io.stdout.write(junitReport({ ...result, command: "lint", judged: judgedObjects(judged), failOn }));
   } else writeJSON(io, output === "json" ? result : sarifLog(result));
   if (output !== "text") writeCoverage(result.coverage, io);
-  const [{ faults }] = states;
-  reportFaults(faults, io);
-  if (faults.length > 0) return EXIT.usage;
-  const isFailed = isFailing(result.findings, failOn) || isIncomplete(result.coverage, failOn);
-  return isFailed ? EXIT.findings : EXIT.fine;
 }
 
-function lintResult(states: States, roots: readonly RootResult[], judged: readonly Judged[]): LintResult {
-  const [{ faults, skippedFiles, unjudged }] = states;
+interface Question {
+  readonly settings: SettingsFor<"lint">;
+  readonly only: Only;
+  readonly texts: Texts;
+  readonly clock: Clock;
+}
+
+async function judge({ settings, only, texts, clock }: Question, io: IO): Promise<readonly RootResult[]> {
+  const options = {
+    stdinCommand: "lint -", inAllNamespaces: true, readsControllers: reviewsRoles(settings), texts: texts.current,
+  };
+  const states = await readStates(settings, io, options);
+  const reviewed = await reviewRoles(states, settings, io, clock.now());
+  writeLines(io.stderr, only.noObjectLines(states));
+  const decisions = decisionSettings(settings);
+  return reviewed.states.map((state) => lint(state, only, decisions, io));
+}
+
+function lintResult(
+  roots: readonly RootResult[], judged: readonly Judged[], output: SettingsFor<"lint">["output"], texts: Texts,
+): LintResult {
+  const { faults = [], skippedFiles = {}, unjudged = [] } = roots[0]?.state ?? {};
   const skipped = new Map(roots.flatMap((one) => one.skipped.map((check) => [check.code, check] as const)));
   const checked = countJudged(judged);
-  const findings = mergeRoots(roots.map(({ root, findings: items }) => ({ root, items })));
+  const findings = mergeRoots(roots.map(({ state, results }) => {
+    const locateIn = locator(output, state.objects, texts);
+    const items = results.flatMap(({ found, findings: all }) => all.map((finding) => locateIn(finding, found)));
+    return { root: state.root, items };
+  }));
   return {
     checked,
-    findings: states.length === 1 ? findings : findings.toSorted(byFile),
+    findings: roots.length === 1 ? findings : findings.toSorted(byFile),
     notApplied: byCode([...skipped.values()]),
     inputErrors: faults.map(({ file, line, message }) => ({ file, line, message })),
     skippedFiles,
@@ -73,9 +100,9 @@ function lintResult(states: States, roots: readonly RootResult[], judged: readon
   };
 }
 
-interface RootResult extends Pick<State, "root"> {
+interface RootResult extends JudgedRoot {
+  readonly state: ReviewedState;
   readonly judged: readonly Judged[];
-  readonly findings: readonly LocatedFinding[];
   readonly skipped: CheckResult["skipped"];
 }
 
@@ -84,7 +111,7 @@ interface RootResult extends Pick<State, "root"> {
  * each template in them.
  */
 function lint(state: ReviewedState, only: Only, decisions: DecisionSettings, io: IO): RootResult {
-  const { inventory, origin, root, evidence } = state;
+  const { inventory, origin, evidence } = state;
   const objects = only.objectsOf(state);
   const checkTemplate = templateChecker(state, decisions);
   const judged = judgedIn({ objects, inventory }).toSorted((a, b) => byFile(a.found, b.found));
@@ -93,12 +120,8 @@ function lint(state: ReviewedState, only: Only, decisions: DecisionSettings, io:
     const input = { ...evidence, object: found.object, old: null, requester: null, origin, inventory };
     return { found, ...runChecks(input, decisions) };
   });
-  return {
-    root,
-    judged,
-    findings: results.flatMap(({ found, findings }) => findings.map((finding) => locate(finding, found))),
-    skipped: [...results.flatMap(({ skipped }) => skipped), ...unreadChecks(state, decisions)],
-  };
+  const skipped = [...results.flatMap((one) => one.skipped), ...unreadChecks(state, decisions)];
+  return { state, judged, results, skipped };
 }
 
 /** Compares objects by file. The sort is stable, so the objects of a file stay in order, before its templates. */

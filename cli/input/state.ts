@@ -41,12 +41,13 @@ interface Input extends ManifestResult {
  * command, such as `lint -`, that reads the same manifests from standard input.
  */
 export async function readInput(
-  paths: readonly string[], settings: InputSettings, io: IO, stdinCommand: string,
+  paths: readonly string[], settings: InputSettings, io: IO,
+  { stdinCommand, texts = NO_TEXTS }: Pick<ReadOptions, "stdinCommand" | "texts">,
 ): Promise<Input> {
   const { ignore, skipUnreadable, namespace, root: roots, maxDocuments, capaVersion = null } = settings;
   const documentLimit = { documents: Number(maxDocuments), fix: "use several files, or pass --max-documents N" };
   const options = {
-    ignore, skipUnreadable, namespace, capaVersion, documentLimit, ...(roots !== undefined && { roots }),
+    texts, ignore, skipUnreadable, namespace, capaVersion, documentLimit, ...(roots !== undefined && { roots }),
   };
   const reading = readManifestPaths(paths, { ...options, stdin: () => text(io.stdin) });
   // A progress line would overwrite what a user types as standard input.
@@ -86,6 +87,7 @@ function rootLines(roots: Roots | null): string[] {
   return [`${countOf(roots.names.length, "root")}, each judged as a cluster: ${names} (--root GLOB chooses others)`];
 }
 
+const NO_TEXTS: ReadonlyMap<string, string> = new Map();
 const EMPTY = "no Kubernetes object found; pass other files or folders, or pass --allow-empty if this is expected";
 
 const HELM_TEMPLATE = "helm template . | ack-role-resolver";
@@ -107,7 +109,8 @@ function skippedLines({ skipped, skippedFaults }: ManifestInput, isListed: boole
 }
 
 /** An object and its position in the input. The field `file` is null for an object of a cluster. */
-export interface StateObject extends Pick<Manifest, "object" | "lineOf"> {
+export interface StateObject
+  extends Pick<Manifest, "object" | "lineOf" | "at">, Partial<Pick<Manifest, "document">> {
   readonly file: string | null;
 }
 
@@ -156,6 +159,8 @@ interface ReadOptions {
   readonly readsSidecars?: boolean;
   /** Whether to omit the ACK resources and the clusters of a cluster. Default: false. */
   readonly withoutResources?: boolean;
+  /** The texts to read instead of those of the files, by path. Default: none. */
+  readonly texts?: ReadonlyMap<string, string> | undefined;
 }
 
 /**
@@ -171,9 +176,9 @@ export async function readStates(settings: StateSettings, io: IO, options: ReadO
 
 export type States = readonly [State, ...State[]];
 
-async function readManifestStates(settings: StateSettings, io: IO, { stdinCommand }: ReadOptions): Promise<States> {
+async function readManifestStates(settings: StateSettings, io: IO, options: ReadOptions): Promise<States> {
   const { from, runtime, ackSystemNamespace } = settings;
-  const input = await readInput(from, settings, io, stdinCommand);
+  const input = await readInput(from, settings, io, options);
   const { manifests, faults, skippedFiles, unjudged, capa, roots } = input;
   const stateOf = (root: string | null, manifestsOfRoot: readonly Manifest[]): State => {
     const objects = manifestsOfRoot.map(({ object }) => object);

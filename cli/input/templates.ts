@@ -2,6 +2,7 @@ import { isChecked, runChecks } from "../../shared/judges.ts";
 import type { Finding } from "../../shared/core/check.ts";
 import { isKindDefinition } from "../../shared/core/ack-groups.ts";
 import type { DecisionSettings } from "../../shared/core/context.ts";
+import { moveEdits } from "../../shared/core/repair.ts";
 import { type Contained, containedObjects } from "../../shared/files/contained.ts";
 import { inventoryOf, type State, type StateObject } from "./state.ts";
 
@@ -57,6 +58,12 @@ export function templateChecker(
   return (template) => {
     const input = { object: template.object, old: null, requester: null, origin, inventory, template };
     const { findings } = runChecks(input, ofTemplates);
-    return findings.map((finding) => ({ ...finding, path: [...template.path, ...finding.path] }));
+    return findings.map((finding) => ({
+      ...finding,
+      path: [...template.path, ...finding.path],
+      ...(finding.repairs !== undefined && {
+        repairs: moveEdits(finding.repairs, (path) => [...template.path, ...path]),
+      }),
+    }));
   };
 }

@@ -4,6 +4,8 @@ import { type FieldPath, formatFieldPath, type JsonObject } from "../../shared/f
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { printable } from "../../shared/formats/text.ts";
 import type { StateObject } from "../input/state.ts";
+import { Texts } from "../input/texts.ts";
+import { type FileRepair, type RenderedRepair, RepairRenderer } from "./repairs.ts";
 import type { Paint } from "./terminal.ts";
 
 /** A finding and its place in the input, in the format of `lint -o json`. */
@@ -20,14 +22,30 @@ export interface LocatedFinding {
   readonly fix: string;
   readonly waivable: boolean;
   readonly waived: boolean;
+  /** The ways to correct the finding, the most likely first, for `-o json`. */
+  readonly repairs?: readonly RenderedRepair[];
+  /** Those that can be written into the files, for `-o sarif`. */
+  readonly fixes?: readonly FileRepair[];
   /** The root, if the input has several: null if the finding is the same in each root. */
   readonly root?: string | null;
 }
 
-/** Returns the finding, and the file, line and name of its object. */
-export function locate(finding: Finding, found: StateObject): LocatedFinding {
-  const { code, severity, path, message, fix, waivable, waived } = finding;
-  return { ...placeAndName(found, path), path: formatFieldPath(path), code, severity, message, fix, waivable, waived };
+/**
+ * Returns a function that returns a finding with the file, line and name of its object, and its repairs if the output
+ * has them. `objects` are those of the input.
+ */
+export function locator(
+  output: string, objects: readonly StateObject[], texts = new Texts(),
+): (finding: Finding, found: StateObject) => LocatedFinding {
+  const renderer = new RepairRenderer(objects, texts);
+  return (finding, found) => {
+    const { code, severity, path, message, fix, waivable, waived } = finding;
+    return {
+      ...placeAndName(found, path), path: formatFieldPath(path), code, severity, message, fix, waivable, waived,
+      ...(output === "json" && { repairs: renderer.render(finding, found) }),
+      ...(output === "sarif" && { fixes: renderer.inFiles(finding, found) }),
+    };
+  };
 }
 
 /** Returns the name of the object, and the place of its field. */

@@ -6,6 +6,7 @@ import { VERSION } from "../../shared/core/installation.ts";
 import { STDIN } from "../../shared/files/listing.ts";
 import { formatInputFault, type InputFault } from "../../shared/files/manifest-reader.ts";
 import type { LocatedFinding } from "./located-finding.ts";
+import { sarifFixes } from "./sarif-fixes.ts";
 
 const SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
 const SARIF_LEVELS = { deny: "error", warn: "warning" } as const;
@@ -67,7 +68,7 @@ function withoutLinks(text: string): string {
 const SUPPRESSION = { kind: "inSource", justification: "waived by the annotation ack-role-resolver.io/allow" };
 
 function sarifResult(finding: LocatedFinding): object {
-  const { code, severity, message, fix, waived, root } = finding;
+  const { code, severity, message, fix, waived, root, fixes = [] } = finding;
   return {
     ruleId: code,
     ruleIndex: RULE_INDEX.get(code),
@@ -76,6 +77,7 @@ function sarifResult(finding: LocatedFinding): object {
     locations: [sarifLocation(finding)],
     // SARIF requires a list in every result of the run if one result has a list.
     suppressions: waived ? [SUPPRESSION] : [],
+    ...(fixes.length > 0 && { fixes: sarifFixes(fixes, uriOf) }),
     ...(root !== undefined && { properties: { root } }),
   };
 }

@@ -95,7 +95,7 @@ type DecisionInput = Omit<
   SettingsFor<"lint">,
   | "from" | "ignore" | "root" | "skipUnreadable" | "allowEmpty" | "logLevel" | "cluster" | "kubeconfig" | "context"
   | "extraGroups" | "output" | "failOn" | "noWebhook" | "complete" | "identitySecretNamespace" | "namespace"
-  | "only" | "maxDocuments" | "capaVersion"
+  | "only" | "maxDocuments" | "capaVersion" | "fix" | "dryRun"
   | "iam" | "aws" | "caller" | "via" | "callerCredentials" | "intended" | "sessionName" | "defaultExternalId"
   | "defaultSourceIdentity" | "defaultSessionTags"
 > &

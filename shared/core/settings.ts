@@ -26,6 +26,7 @@ const OF_CLUSTERS = { flag: "--cluster", is: true, commands: STATE_READERS } as 
 /** Of the commands, only `resolve` runs no check that reads CARM maps in each mode. */
 const OF_CARM = { flag: "--mode", is: "carm", commands: ["resolve"] } as const;
 
+const BOOL = { type: "boolean", default: false } as const;
 const ONE_NAMESPACE = { type: "string", value: "NS", pattern: NAMESPACE, default: null } as const;
 
 /** The minimum length of the token that clients of the sidecar send. */
@@ -45,10 +46,8 @@ export const SETTINGS = {
     flag: "--root", type: "strings", allowsComma: true, value: "GLOB", default: [], commands: JUDGES,
     onlyWith: OF_FILES,
   },
-  skipUnreadable: {
-    flag: "--skip-unreadable", type: "boolean", default: false, commands: STATE_READERS, onlyWith: OF_FILES,
-  },
-  allowEmpty: { flag: "--allow-empty", type: "boolean", default: false, commands: OFFLINE, onlyWith: OF_FILES },
+  skipUnreadable: { flag: "--skip-unreadable", ...BOOL, commands: STATE_READERS, onlyWith: OF_FILES },
+  allowEmpty: { flag: "--allow-empty", ...BOOL, commands: OFFLINE, onlyWith: OF_FILES },
   maxDocuments: {
     flag: "--max-documents", type: "string", value: "N", pattern: COUNT,
     default: String(LIMITS.manifestDocuments.value), commands: OFFLINE, onlyWith: OF_FILES,
@@ -57,7 +56,7 @@ export const SETTINGS = {
     flag: "--capa-version", type: "string", value: "VERSION", pattern: VERSION, default: null,
     commands: [...JUDGES, "why"], onlyWith: OF_FILES,
   },
-  cluster: { flag: "--cluster", type: "boolean", default: false, commands: [...READERS, ...OF_SELECTORS] },
+  cluster: { flag: "--cluster", ...BOOL, commands: [...READERS, ...OF_SELECTORS] },
   kubeconfig: {
     flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: CONNECTORS, onlyWith: OF_CLUSTERS,
   },
@@ -148,8 +147,8 @@ export const SETTINGS = {
     commands: JUDGES,
   },
   only: { flag: "--only", type: "strings", value: "FIELD=VALUE", default: [], commands: JUDGES },
-  complete: { flag: "--complete", type: "boolean", default: false, commands: ["lint", "audit", "map", "impact"] },
-  noWebhook: { flag: "--no-webhook", type: "boolean", default: false, commands: ["lint"] },
+  complete: { flag: "--complete", ...BOOL, commands: ["lint", "audit", "map", "impact"] },
+  noWebhook: { flag: "--no-webhook", ...BOOL, commands: ["lint"] },
   namespace: {
     flag: "--namespace", short: "-n", type: "string", value: "NS", pattern: NAMESPACE, default: null,
     defaults: { manifests: "ack-role-resolver", "certs manage": "ack-role-resolver" },
@@ -161,8 +160,10 @@ export const SETTINGS = {
     commands: ["resolve", "credential-process"],
     onlyWith: { flag: "--kind", is: true, commands: ["resolve"] },
   },
-  explain: { flag: "--explain", type: "boolean", default: false, commands: ["resolve"] },
-  delete: { flag: "--delete", type: "boolean", default: false, commands: ["impact"] },
+  explain: { flag: "--explain", ...BOOL, commands: ["resolve"] },
+  fix: { flag: "--fix", ...BOOL, commands: ["lint"], onlyWith: OF_FILES },
+  dryRun: { flag: "--dry-run", ...BOOL, commands: ["lint"], onlyWith: { flag: "--fix", is: true, commands: ["lint"] } },
+  delete: { flag: "--delete", ...BOOL, commands: ["impact"] },
   tlsDir: { flag: "--tls-dir", type: "string", value: "DIR", default: null, commands: ["webhook"] },
   clientCaFile: { flag: "--client-ca-file", type: "string", value: "FILE", default: null, commands: ["webhook"] },
   clientName: { flag: "--client-name", type: "string", value: "NAME", default: null, commands: ["webhook"] },

@@ -45,7 +45,7 @@ function isOffline({ origin, requester }: Source): boolean {
 }
 
 function asWarning<One extends Finding>(finding: One): One {
-  return { ...finding, severity: "warn", fix: FIX, waivable: false, waived: false };
+  return { ...finding, severity: "warn", fix: FIX, repairs: [], waivable: false, waived: false };
 }
 
 /** Returns a message if the value or the key at the path contains a template placeholder, else null. */

@@ -15,6 +15,8 @@ export interface ObjectPlace {
   readonly document: number;
   /** The path of the object in its document, if it is an item of a List. */
   readonly at?: FieldPath;
+  /** The object as it was read, in case the text was changed since then. Default: it is not compared. */
+  readonly object?: JsonObject;
 }
 
 /**
@@ -22,17 +24,27 @@ export interface ObjectPlace {
  * if the text cannot be edited without a guess, for example at an alias, or if the result would not be what the edits
  * mean.
  */
-export function editText(text: string, { document, at = [] }: ObjectPlace, edits: readonly Edit[]): string | null {
+export function editText(
+  text: string, { document, at = [], object }: ObjectPlace, edits: readonly Edit[],
+): string | null {
   const offsets = documentOffsets(text);
   const start = offsets[document - 1];
   if (start === undefined) return null;
   const end = offsets[document] ?? text.length;
-  const result = editDocument(text.slice(start, end), edits.map(({ path, value }) => (
-    { path: plainKeys([...at, ...path]), value }
-  )));
+  const part = text.slice(start, end);
+  if (object !== undefined && !isSameObject(valueAt(onlyObject(part), at), object)) return null;
+  const result = editDocument(part, edits.map(({ path, value }) => ({ path: plainKeys([...at, ...path]), value })));
   // The next document starts in a line of its own.
   const isCut = result === null || (result !== "" && end < text.length && !result.endsWith("\n"));
   return isCut ? null : text.slice(0, start) + result + text.slice(end);
+}
+
+/** Whether a value in a text has the kind and the name of an object. Items of a List can lack the kind. */
+function isSameObject(value: unknown, object: JsonObject): boolean {
+  return isJsonObject(value) && [["kind"], ["metadata", "name"]].every((path) => {
+    const written = valueAt(value, path);
+    return written === undefined || isSame(written, valueAt(object, path));
+  });
 }
 
 /** Returns the text with another object in a document of its own; null for a JSON text. */

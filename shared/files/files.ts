@@ -36,6 +36,8 @@ interface ReadOptions {
   /** The maximum number of documents in a file. */
   readonly documentLimit?: DocumentLimit;
   readonly stdin?: () => Promise<string>;
+  /** The texts to read instead of those of the files, by path. Default: none. */
+  readonly texts?: ReadonlyMap<string, string>;
 }
 
 /** The objects and faults of all files, and what was skipped. */
@@ -61,11 +63,11 @@ export async function readManifestPaths(
   paths: readonly string[], options: ReadOptions = {},
 ): Promise<ManifestInput> {
   const { ignore = [], skipUnreadable = false, namespace = null, capaVersion = null, roots: globs } = options;
-  const { stdin = readStdin } = options;
+  const { stdin = readStdin, texts } = options;
   const listing = await listManifestFiles(paths, { ignore, fingerprints: false, gitIgnore: true });
   const { files, targets, unjudged: inKustomizations } = await withPatches(listing);
   const read = (content: string, file: string): ParsedManifests => readManifests(content, file, options.documentLimit);
-  const readings = await readFiles({ files, given: listing.given }, { stdin, read });
+  const readings = await readFiles({ files, given: listing.given }, { stdin, read, texts });
   const written = readings.flatMap((one) => one.manifests);
   const { stored, capa } = storedByCAPA(written, capaVersion);
   const named = generateNames(stored);
@@ -144,6 +146,8 @@ function unreadFiles(faults: readonly InputFault[]): Unjudged[] {
 /** Functions that read standard input and parse the text of a file. */
 export interface ManifestParser {
   readonly stdin: () => Promise<string>;
+  /** The texts to read instead of those of the files, by path. */
+  readonly texts?: ReadonlyMap<string, string> | undefined;
   readonly read: (text: string, file: string) => ParsedManifests | Promise<ParsedManifests>;
 }
 
@@ -187,13 +191,15 @@ export function inputError(faults: readonly InputFault[]): ResolverError {
 }
 
 async function readOne(
-  file: ManifestFile, given: GivenFolders, { stdin, read }: ManifestParser,
+  file: ManifestFile, given: GivenFolders, { stdin, read, texts }: ManifestParser,
 ): Promise<FileReading> {
   const { path, place } = file;
   const base = { path, manifests: [], unreadable: false, skipped: null, unjudged: [] };
   let content: string;
   try {
-    content = path === STDIN ? await stdin() : await readText(path, place === "given" ? null : given);
+    content = path === STDIN
+      ? await stdin()
+      : texts?.get(path) ?? await readText(path, place === "given" ? null : given);
   } catch (error) {
     return { ...base, faults: [{ file: path, line: null, message: unreadable(error) }], unreadable: true };
   }

@@ -16,6 +16,8 @@ export interface Manifest {
   readonly file: string;
   /** The number of the YAML document in the file. The first document has number 1. */
   readonly document: number;
+  /** The path of the object in its document, if it is an item of a List. */
+  readonly at?: FieldPath;
   /**
    * Returns the line number of the field at `path`, from 1. If the field is missing, returns the line of its nearest
    * parent field.
@@ -192,7 +194,7 @@ class TextReader {
   #object(value: unknown, place: Place): void {
     const result = asObject(value);
     if ("fault" in result) {
-      const isOther = place.isItem !== true && !resemblesReadObject(value);
+      const isOther = place.at === undefined && !resemblesReadObject(value);
       if (isOther) this.#otherData += 1;
       this.fault(place.offset, result.fault, isOther ? { isOther } : {});
       return;
@@ -206,7 +208,8 @@ class TextReader {
     const offsets = this.#positions.get(items);
     for (const [index, item] of items.entries()) {
       const offset = offsets?.get(index) ?? place.offset;
-      this.#object(this.#typed(item, list), { document: place.document, offset, isItem: true });
+      const at = [...place.at ?? [], "items", index];
+      this.#object(this.#typed(item, list), { document: place.document, offset, at });
     }
   }
 
@@ -224,9 +227,10 @@ class TextReader {
     return typed;
   }
 
-  #manifest(object: JsonObject, { document, offset }: Place): Manifest {
+  #manifest(object: JsonObject, { document, offset, at }: Place): Manifest {
     removeSecretValues(object);
-    return { object, file: this.#file, document, lineOf: (path) => this.#line(this.#offsetOf(object, path, offset)) };
+    const lineOf = (path: FieldPath): number => this.#line(this.#offsetOf(object, path, offset));
+    return { object, file: this.#file, document, lineOf, ...(at !== undefined && { at }) };
   }
 
   #offsetOf(object: JsonObject, path: FieldPath, start: number): number {
@@ -249,6 +253,6 @@ class TextReader {
 interface Place {
   readonly document: number;
   readonly offset: number;
-  /** Whether the object is an item of a list. */
-  readonly isItem?: true;
+  /** The path of the object in its document, if it is an item of a list. */
+  readonly at?: FieldPath;
 }

@@ -99,7 +99,7 @@ test("exits 1, and JSON output contains the file, line and path of each finding 
   const findings = field(output, "findings");
   t.strictSame(Array.isArray(findings) ? findings[0] : null, {
     file: `${dir}/b.yaml`, line: 5, kind: "IAMRoleSelector", name: "team-a", namespace: null, path: "spec.arn",
-    code: "IRS-03", severity: "deny", waivable: false, waived: false,
+    code: "IRS-03", severity: "deny", waivable: false, waived: false, repairs: [],
     message: '"arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: its resource is "user/jane", '
       + "not role/NAME",
     fix: "write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME",

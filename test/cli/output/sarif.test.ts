@@ -5,163 +5,27 @@ import { Ajv } from "ajv";
 import { test } from "tap";
 import { runCommand } from "../run-command.ts";
 import { STATE } from "../state.ts";
+import { SCHEMA } from "./sarif-schema.ts";
 
-const text = {
-  type: "object",
-  required: ["text"],
-  properties: { text: { type: "string", minLength: 1 }, markdown: { type: "string" } },
-  additionalProperties: false,
-};
-const level = { enum: ["none", "note", "warning", "error"] };
-const location = {
-  type: "object",
-  additionalProperties: false,
-  properties: {
-    physicalLocation: {
-      type: "object",
-      required: ["artifactLocation"],
-      additionalProperties: false,
-      properties: {
-        artifactLocation: {
-          type: "object",
-          required: ["uri"],
-          properties: { uri: { type: "string", pattern: "^[^\\s\\\\]+$" } },
-          additionalProperties: false,
-        },
-        region: {
-          type: "object",
-          properties: { startLine: { type: "integer", minimum: 1 } },
-          additionalProperties: false,
-        },
-      },
-    },
-    logicalLocations: {
-      type: "array",
-      items: {
-        type: "object",
-        properties: {
-          name: { type: "string" },
-          fullyQualifiedName: { type: "string" },
-          kind: { type: "string" },
-        },
-        additionalProperties: false,
-      },
-    },
-  },
-};
-/**
- * The part of the published SARIF schema that covers the output of lint and audit. Checks names, required fields,
- * types and limits, and allows no unknown field. Source:
- * https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json
- */
-const SCHEMA = {
-  type: "object",
-  required: ["version", "runs"],
-  additionalProperties: false,
-  properties: {
-    $schema: { type: "string", format: "uri" },
-    version: { enum: ["2.1.0"] },
-    runs: {
-      type: "array",
-      minItems: 0,
-      items: {
-        type: "object",
-        required: ["tool"],
-        additionalProperties: false,
-        properties: {
-          columnKind: { enum: ["utf16CodeUnits", "unicodeCodePoints"] },
-          tool: {
-            type: "object",
-            required: ["driver"],
-            additionalProperties: false,
-            properties: {
-              driver: {
-                type: "object",
-                required: ["name"],
-                additionalProperties: false,
-                properties: {
-                  name: { type: "string" },
-                  version: { type: "string" },
-                  rules: {
-                    type: "array",
-                    uniqueItems: true,
-                    items: {
-                      type: "object",
-                      required: ["id"],
-                      additionalProperties: false,
-                      properties: {
-                        id: { type: "string" },
-                        shortDescription: text,
-                        help: text,
-                        defaultConfiguration: {
-                          type: "object",
-                          properties: { enabled: { type: "boolean" }, level },
-                          additionalProperties: false,
-                        },
-                      },
-                    },
-                  },
-                },
-              },
-            },
-          },
-          invocations: {
-            type: "array",
-            items: {
-              type: "object",
-              required: ["executionSuccessful"],
-              additionalProperties: false,
-              properties: {
-                executionSuccessful: { type: "boolean" },
-                toolExecutionNotifications: {
-                  type: "array",
-                  items: {
-                    type: "object",
-                    required: ["message"],
-                    properties: { level, message: text, locations: { type: "array", items: location } },
-                    additionalProperties: false,
-                  },
-                },
-              },
-            },
-          },
-          results: {
-            type: "array",
-            items: {
-              type: "object",
-              required: ["message"],
-              additionalProperties: false,
-              properties: {
-                ruleId: { type: "string" },
-                ruleIndex: { type: "integer", minimum: -1 },
-                level,
-                message: text,
-                suppressions: {
-                  type: "array",
-                  uniqueItems: true,
-                  items: {
-                    type: "object",
-                    required: ["kind"],
-                    properties: { kind: { enum: ["inSource", "external"] }, justification: { type: "string" } },
-                    additionalProperties: false,
-                  },
-                },
-                locations: { type: "array", items: location },
-              },
-            },
-          },
-        },
-      },
-    },
-  },
-};
 interface Result {
   readonly ruleId: string;
   readonly ruleIndex: number;
   readonly suppressions?: unknown;
+  readonly fixes?: readonly Fix[];
   readonly locations: readonly [
     { readonly physicalLocation?: { readonly artifactLocation: { readonly uri: string } } },
   ];
+}
+
+interface Fix {
+  readonly description: { readonly text: string };
+  readonly artifactChanges: readonly {
+    readonly artifactLocation: { readonly uri: string };
+    readonly replacements: readonly {
+      readonly deletedRegion: Readonly<Record<"startLine" | "startColumn" | "endLine" | "endColumn", number>>;
+      readonly insertedContent?: { readonly text: string };
+    }[];
+  }[];
 }
 
 interface Run {
@@ -293,4 +157,36 @@ test("audit reports its findings as results of the same rules", async (t) => {
   const [{ results, tool: { driver } }] = log.runs;
   t.same(results.map(({ ruleId }) => ruleId), ["IRS-02", "ACK-03", "ACK-05", "ACK-02", "IRS-17", "IRS-17"]);
   for (const { ruleId, ruleIndex } of results) t.equal(driver.rules[ruleIndex]?.id, ruleId);
+});
+
+/** Returns the text after a fix, as a viewer applies it. */
+function applied(text: string, { artifactChanges }: Fix): string {
+  const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+  const offset = (line: number, column: number): number => lines.slice(0, line - 1).join("").length + column - 1;
+  return (artifactChanges[0]?.replacements ?? []).toReversed().reduce((result, { deletedRegion, insertedContent }) => {
+    const { startLine, startColumn, endLine, endColumn } = deletedRegion;
+    const [start, end] = [offset(startLine, startColumn), offset(endLine, endColumn)];
+    return result.slice(0, start) + (insertedContent?.text ?? "") + result.slice(end);
+  }, text);
+}
+
+test("reports the repairs of each finding as fixes of its file", async (t) => {
+  const text = BAD.replace("user/jane", "role/jane")
+    .replace("{names: [team-a]}", "\n    names:\n    - team-a # a\n    - team-a # again");
+  const dir = t.testdir({ "a.yaml": text, "b.yaml": BAD.replace("team-a", "team-b") });
+  const { run: { results } } = await sarif([dir]);
+  const [fix, ...others] = results.find(({ ruleId }) => ruleId === "IRS-08")?.fixes ?? [];
+  t.same(others, []);
+  t.match(fix, {
+    description: { text: "remove this entry" },
+    artifactChanges: [{ artifactLocation: { uri: pathToFileURL(path.join(dir, "a.yaml")).href } }],
+  });
+  t.equal(fix && applied(text, fix), text.replace("    - team-a # again\n", ""));
+  t.equal(results.find(({ ruleId }) => ruleId === "IRS-03")?.fixes, undefined, "only a person knows the role");
+  const last = text.trimEnd();
+  const unended = await sarif([t.testdir({ "c.yaml": last })]);
+  const fixAtEnd = unended.run.results.find(({ ruleId }) => ruleId === "IRS-08")?.fixes?.[0];
+  t.equal(fixAtEnd && applied(last, fixAtEnd), last.replace("\n    - team-a # again", ""));
+  const { run } = await sarif(["-"], text);
+  t.same(run.results.flatMap(({ fixes: own = [] }) => own), [], "standard input has no file");
 });

@@ -86,7 +86,7 @@ test("warns but does not deny if a check compares a value with a placeholder", (
     fix: "", waivable: true, waived: false,
   } as const;
   const [found] = warnOfPlaceholders([finding], { object: bucket({}), origin: "file", requester: null });
-  t.same(found, { ...finding, severity: "warn", fix: FIX, waivable: false });
+  t.same(found, { ...finding, severity: "warn", fix: FIX, repairs: [], waivable: false });
   t.end();
 });
 

@@ -1,0 +1,168 @@
+import { Writable } from "node:stream";
+import type { Finding } from "../shared/core/check.ts";
+import { describeRepairs, type Repair } from "../shared/core/repair.ts";
+import type { SettingsFor } from "../shared/core/settings.ts";
+import { STDIN } from "../shared/files/listing.ts";
+import { errorMessage, ResolverError } from "../shared/formats/errors.ts";
+import { countOf, printable } from "../shared/formats/text.ts";
+import { whyLinked, writeFile } from "./input/replace-file.ts";
+import type { State, StateObject } from "./input/state.ts";
+import type { EditedFile, Texts } from "./input/texts.ts";
+import { type IO, writeLines } from "./io.ts";
+import { placeAndName } from "./output/located-finding.ts";
+import { diffOf, RepairRenderer } from "./output/repairs.ts";
+
+/** What one root of the input contains, and the findings about it. */
+export interface JudgedRoot {
+  readonly state: Pick<State, "objects" | "faults">;
+  readonly results: readonly { readonly found: StateObject; readonly findings: readonly Finding[] }[];
+}
+
+type Judge<Root> = (io: IO) => Promise<readonly Root[]>;
+
+type FixSettings = Pick<SettingsFor<"lint">, "fix" | "dryRun" | "from" | "cluster" | "output">;
+
+/** The maximum number of times that the input is judged again. Each time, every object gets at most one repair. */
+const MAX_ROUNDS = 100;
+
+/**
+ * Judges the input, with the current texts. With --fix, applies the repairs of which only one can be meant, judges
+ * again until nothing changes, and then writes the files. Returns the result for the files after that.
+ */
+export async function judgeAndFix<Root extends JudgedRoot>(
+  settings: FixSettings, io: IO, texts: Texts, judge: Judge<Root>,
+): Promise<readonly Root[]> {
+  if (!settings.fix) return await judge(io);
+  if (settings.cluster || settings.from.includes(STDIN)) throw new ResolverError("ERR_CONFIG_INVALID", NOT_FILES);
+  const fixing = new Fixing(settings.from, texts);
+  for (let round = 0; ; round += 1) {
+    const notes = new HeldStream();
+    // Each round depends on the one before.
+    // oxlint-disable-next-line no-await-in-loop
+    const roots = await judge({ ...io, stderr: notes });
+    if (round < MAX_ROUNDS && fixing.repair(roots)) continue;
+    io.stderr.write(notes.text);
+    fixing.finish(settings, io);
+    return roots;
+  }
+}
+
+const NOT_FILES = "--fix changes files, and neither standard input nor a cluster: pass the files or folders";
+
+/** A stream that keeps what is written to it. */
+class HeldStream extends Writable {
+  text = "";
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString();
+    done();
+  }
+}
+
+interface Candidate {
+  readonly found: StateObject;
+  readonly finding: Finding;
+  readonly repair: Repair;
+}
+
+/** The repairs of a run. */
+class Fixing {
+  readonly #given: readonly string[];
+  readonly #texts: Texts;
+  /** The repairs that were tried, so that two that contradict each other end. */
+  readonly #tried = new Set<string>();
+  readonly #done: string[] = [];
+  /** Why repairs stay undone, by file. */
+  readonly #left = new Map<string, string>();
+
+  constructor(given: readonly string[], texts: Texts) {
+    this.#given = given;
+    this.#texts = texts;
+  }
+
+  /** Applies at most one repair to each object, because the next one must be judged again. Returns whether it did. */
+  repair(roots: readonly JudgedRoot[]): boolean {
+    // What cannot be read may contain the very object that a name lacks.
+    if (roots.some(({ state }) => state.faults.length > 0)) return false;
+    const renderer = new RepairRenderer(roots.flatMap(({ state }) => state.objects), this.#texts);
+    const touched = new Set<StateObject>();
+    let isChanged = false;
+    for (const candidate of candidatesIn(roots)) {
+      const key = keyOf(candidate);
+      const objects = renderer.foundBy(candidate.repair, candidate.found);
+      if (this.#tried.has(key) || objects.some((one) => touched.has(one))) continue;
+      this.#tried.add(key);
+      if (!this.#apply(candidate, renderer)) continue;
+      for (const one of objects) touched.add(one);
+      isChanged = true;
+    }
+    return isChanged;
+  }
+
+  #apply({ found, finding, repair }: Candidate, renderer: RepairRenderer): boolean {
+    const files = this.#writable(renderer.filesOf(repair, found));
+    if (typeof files === "string") {
+      this.#left.set(found.file ?? "", files);
+      return false;
+    }
+    for (const { file, after } of files) this.#texts.current.set(file, after);
+    const { file, line } = placeAndName(found, finding.path);
+    const what = describeRepairs([repair], finding.path) ?? "";
+    this.#done.push(printable(`${file}:${line}: ${finding.code}: ${what}`));
+    return true;
+  }
+
+  /** Returns why a file must not be written, if one is a link. */
+  #writable(files: readonly EditedFile[] | string): readonly EditedFile[] | string {
+    if (typeof files === "string") return files;
+    return files.map(({ file }) => whyLinked(file, this.#given)).find((reason) => reason !== null) ?? files;
+  }
+
+  /** Writes the files, or prints their changes, and lists the repairs. */
+  finish({ dryRun, output }: FixSettings, io: IO): void {
+    const out = output === "text" ? io.stdout : io.stderr;
+    const files = Array.from(this.#texts.current, ([file, after]) => (
+      { file, before: this.#texts.original(file) ?? "", after }
+    ));
+    for (const file of files) {
+      if (dryRun) out.write(diffOf(file) ?? `${printable(file.file)}: not shown, because a line has an external ID\n`);
+      else write(file);
+    }
+    writeLines(io.stderr, Array.from(this.#left, ([file, reason]) => printable(`not fixed: ${file}: ${reason}`)));
+    const counts = `${countOf(this.#done.length, "repair")} in ${countOf(files.length, "file")}`;
+    writeLines(out, [...this.#done, `${counts}${dryRun ? "; nothing is written" : ""}`]);
+  }
+}
+
+function write({ file, before, after }: EditedFile): void {
+  try {
+    writeFile(file, before, after);
+  } catch (error) {
+    throw new ResolverError("ERR_INPUT_UNREADABLE", printable(`${file} cannot be written: ${errorMessage(error)}`));
+  }
+}
+
+/** Returns the safe repairs that every root with the object proposes, once. */
+function candidatesIn(roots: readonly JudgedRoot[]): readonly Candidate[] {
+  const byKey = new Map<string, Candidate[]>();
+  for (const { results } of roots) {
+    const ofRoot = results.flatMap(({ found, findings }) => findings.flatMap((finding) => safeRepair(found, finding)));
+    for (const [key, one] of new Map(ofRoot.map((candidate) => [keyOf(candidate), candidate]))) {
+      byKey.set(key, [...byKey.get(key) ?? [], one]);
+    }
+  }
+  const isInAll = ([first, ...others]: readonly Candidate[]): boolean => (
+    first !== undefined && roots.filter(({ state }) => state.objects.includes(first.found)).length <= others.length + 1
+  );
+  return [...byKey.values()].filter(isInAll).flatMap((all) => all.slice(0, 1));
+}
+
+function safeRepair(found: StateObject, finding: Finding): readonly Candidate[] {
+  const [repair, ...others] = finding.repairs ?? [];
+  if (repair?.isSafe !== true || others.length > 0 || finding.waived) return [];
+  // A repair that creates or deletes objects needs a person.
+  return repair.edits.every(({ path }) => path.length > 0) ? [{ found, finding, repair }] : [];
+}
+
+function keyOf({ found, finding, repair }: Candidate): string {
+  return JSON.stringify([found.file, found.document, found.at, finding.code, repair.edits]);
+}

@@ -1,0 +1,49 @@
+import {
+  closeSync, constants, fchmodSync, fchownSync, lstatSync, openSync, readFileSync, realpathSync, renameSync, rmSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join, normalize } from "node:path";
+
+/** Returns why a file must not be written because its path leads through a link; null if it may. */
+export function whyLinked(file: string, given: readonly string[]): string | null {
+  const bases = given.map((path) => normalize(`${path}/`));
+  const base = bases.find((one) => normalize(`${file}/`).startsWith(one)) ?? normalize(`${file}/`);
+  const start = base.slice(0, -1);
+  const rest = normalize(file).slice(base.length);
+  const isLinked = isLink(start === "" ? "/" : start)
+    || realpathSync(join(start, rest)) !== join(realpathSync(start), rest);
+  return isLinked ? "its path leads through a symbolic link; pass the file that it leads to" : null;
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path).isSymbolicLink();
+}
+
+const BYTE_ORDER_MARK = "\u{FEFF}";
+
+/**
+ * Replaces the text of a file at once, so that no other program reads a part of it. Keeps its mode, its owner and its
+ * byte order mark.
+ * @throws Error if the file no longer has the text `before`.
+ */
+export function writeFile(file: string, before: string, after: string): void {
+  const written = readFileSync(file, "utf8");
+  const mark = written.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : "";
+  if (written !== mark + before) throw new Error("it was changed meanwhile; run lint again");
+  const { mode, uid, gid } = lstatSync(file);
+  const draft = join(dirname(file), `.${basename(file)}.${process.pid}.tmp`);
+  const fd = openSync(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+  try {
+    try {
+      writeFileSync(fd, mark + after);
+      if (process.getuid?.() === 0) fchownSync(fd, uid, gid);
+      fchmodSync(fd, mode & 0o7777);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,15 @@
+import { quote } from "../formats/text.ts";
+import { withoutActions } from "./skip.ts";
+
+/** Matches a comment that states that a program writes the file, such as the comments of helm and controller-gen. */
+const GENERATED = new RegExp([
+  /^\s*(?:#|\/\/).*\b(?:do not (?:edit|modify)|(?:auto|code )-?generated|generated (?:by|from|with))\b.*/,
+  /^# Source: \S+\/templates\/.*/,
+].map(({ source }) => source).join("|"), "im");
+
+/** Returns why a program must not change a file, because its text comes from elsewhere; null if it may. */
+export function whyGenerated(text: string): string | null {
+  if (withoutActions(text) !== null) return "it is a template";
+  const comment = GENERATED.exec(text)?.[0].trim();
+  return comment === undefined ? null : `it is generated: ${quote(comment)}`;
+}
