@@ -59,14 +59,15 @@ interface TableLayout {
 }
 
 const GAP = "  ";
-/** The minimum width of a shortened detail column, such as `111122223333/…`. */
+/** The width at which other columns are shortened before a detail column. */
+const DETAIL_WIDTH = 24;
 const MIN_DETAIL_WIDTH = 14;
 const MIN_COLUMN_WIDTH = 8;
 
 /**
  * Returns a line for each row, with two spaces between columns. The first row is the header. If the lines would be too
- * wide, shortens the longest cells with "…". Control characters in cells are escaped, so colors must be added
- * afterwards.
+ * wide, shortens the longest cells with "…"; a role loses its account before its name. Control characters in cells are
+ * escaped, so colors must be added afterwards.
  */
 export function formatTable(
   cells: readonly (readonly string[])[],
@@ -74,10 +75,12 @@ export function formatTable(
 ): string[] {
   const rows = cells.map((row) => row.map(printable));
   const columns = (rows[0] ?? []).map((_, column) => rows.map((row) => row[column] ?? ""));
-  const widths = fittedWidths(columns.map(widestOf), width, firstDetail);
+  const widths = fittedWidths(columns, width, firstDetail);
   const aligned = columns.map((column, i) => {
     const columnWidth = widths[i] ?? 0;
-    const shortened = shortenAll(column, columnWidth, i < firstDetail ? HEAD_SHARES : [1]);
+    const shortened = i < firstDetail
+      ? shortenAll(column, columnWidth)
+      : column.map((cell) => shorten(cell.length > columnWidth ? nameOfRole(cell) : cell, columnWidth, 1));
     return shortened.map((cell) => alignment[i] === "right" ? cell.padStart(columnWidth) : cell.padEnd(columnWidth));
   });
   return rows.map((_, row) => aligned.map((column) => column[row] ?? "").join(GAP).trimEnd());
@@ -87,14 +90,29 @@ function widestOf(cells: readonly string[]): number {
   return cells.reduce((widest, cell) => Math.max(widest, cell.length), 0);
 }
 
+/** Returns `…/NAME` for a role `ACCOUNT/NAME`, and any other text unchanged. */
+function nameOfRole(cell: string): string {
+  return cell.replace(/^[0-9]{12}\//, "…/");
+}
+
 /**
- * Returns the widths at which the columns fit in a line. Shortens the widest detail columns first, and then the widest
- * other columns.
+ * Returns the widths at which the columns fit in a line. Shortens the widest detail columns first, as far as the names
+ * in them are complete or have 24 characters; then the widest other columns, and then the details again.
  */
-function fittedWidths(widths: readonly number[], lineWidth: number, firstDetail: number): readonly number[] {
-  const available = lineWidth - GAP.length * (widths.length - 1);
-  const details = limitWidths(widths, available, { min: MIN_DETAIL_WIDTH, applies: (column) => column >= firstDetail });
-  return limitWidths(details, available, { min: MIN_COLUMN_WIDTH, applies: (column) => column < firstDetail });
+function fittedWidths(
+  columns: readonly (readonly string[])[], lineWidth: number, firstDetail: number,
+): readonly number[] {
+  const available = lineWidth - GAP.length * (columns.length - 1);
+  const names = Math.min(DETAIL_WIDTH, widestOf(columns.slice(firstDetail).flat().map(nameOfRole)));
+  const isDetail = (column: number): boolean => column >= firstDetail;
+  const steps = [
+    { min: Math.max(names, MIN_DETAIL_WIDTH), applies: isDetail },
+    { min: MIN_COLUMN_WIDTH, applies: (column: number) => !isDetail(column) },
+    { min: MIN_DETAIL_WIDTH, applies: isDetail },
+  ];
+  return steps.reduce(
+    (widths, step) => limitWidths(widths, available, step), columns.map(widestOf) as readonly number[],
+  );
 }
 
 /**
@@ -120,9 +138,9 @@ const HEAD_SHARES = [0.5, 0.75, 1, 0.25, 0];
  * Shortens the cells that are longer than `width`. Removes the same part of each cell: the part whose removal leaves
  * the most distinct cells, because the names in a column often have a common start or end.
  */
-function shortenAll(cells: readonly string[], width: number, shares: readonly number[]): readonly string[] {
+function shortenAll(cells: readonly string[], width: number): readonly string[] {
   if (cells.every((cell) => cell.length <= width)) return cells;
-  const candidates = shares.map((share) => cells.map((cell) => shorten(cell, width, share)));
+  const candidates = HEAD_SHARES.map((share) => cells.map((cell) => shorten(cell, width, share)));
   return candidates.reduce((best, other) => (new Set(other).size > new Set(best).size ? other : best));
 }
 

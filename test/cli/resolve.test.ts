@@ -130,7 +130,7 @@ test("shortens long names to fit a terminal or COLUMNS, but nothing in a pipe", 
     return stdout.trimEnd().split("\n");
   };
   const [, ...rows] = await linesOf({}, true);
-  t.match(rows[0], /^team-a {5}Bucket\/bucket-1-x+…x+-east {2}selected {2}111122223333\/(te)?…$/);
+  t.match(rows[0], /^team-a {5}Bucket\/bucket-1-x+…x+-east {2}selected {2}…\/team-a$/);
   t.equal(new Set(rows).size, names.length, "shortened names are distinct");
   for (const row of rows) t.ok(row.length <= 80, row);
   t.match((await linesOf({ COLUMNS: "200" }, true))[1], `Bucket/${names[0]} `);

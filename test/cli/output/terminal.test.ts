@@ -9,14 +9,17 @@ test("a table shortens details before names, and keeps names distinct", (t) => {
   ])];
   t.same(formatTable(cells, { width: 55, firstDetail: 1 }), [
     "NAME                                    DETAIL",
-    "common-start-a-common-end-that-is-long  111122223333/a…",
-    "common-start-b-common-end-that-is-long  111122223333/a…",
+    "common-start-a-common-end-that-is-long  …/a-long-role",
+    "common-start-b-common-end-that-is-long  …/a-long-role",
   ]);
   t.same(formatTable(cells, { width: 40, firstDetail: 1 }), [
     "NAME                      DETAIL",
-    "common-start-a-com…-long  111122223333/…",
-    "common-start-b-com…-long  111122223333/…",
+    "common-start-a-com…-long  …/a-long-role",
+    "common-start-b-com…-long  …/a-long-role",
   ]);
+  const long = [["NAME", "ROLE"], ["short-name-of-a-bucket", "111122223333/a-role-whose-name-is-very-long"]];
+  t.same(formatTable(long, { width: 48, firstDetail: 1 })[1], "short-name-of-a-bucket  …/a-role-whose-name-is-…");
+  t.same(formatTable(long, { width: 24, firstDetail: 1 })[1], "shor…ket  …/a-role-whos…", "names are cut last");
   t.same(formatTable([["A"], ["1-end-end"], ["2-end-end"]], { width: 1 }), ["A", "1-en…end", "2-en…end"]);
   t.same(formatTable([["A"], ["start-start-1"], ["start-start-2"]], { width: 8 }), ["A", "star…t-1", "star…t-2"]);
   t.end();
