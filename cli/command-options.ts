@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import { choicesOf, type Command, defaultOf, type Definition } from "../shared/core/setting-definition.ts";
-import type { SettingName } from "../shared/core/settings.ts";
+import { OFFLINE, type SettingName } from "../shared/core/settings.ts";
 import { flagGroup, flagHelp } from "./help.ts";
 
 /** Whether the value of the flag is split at commas. */
@@ -21,6 +21,22 @@ export function optionOf(name: SettingName, definition: Definition, command: Com
   if (definition.bare !== undefined && type !== "boolean") option.preset(definition.bare);
   if (type !== "strings") return option;
   return option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]);
+}
+
+/** The short forms of `--log-level`, for the commands whose log is what they say on standard error. */
+const LOG_LEVELS = [
+  ["-v, --verbose", "debug", "also list what was skipped or not judged"],
+  ["--quiet", "error", "print only results, findings and errors"],
+] as const;
+
+/** Returns the options of a command that stand for a value of another one. */
+export function shorthandsOf(command: Command): Option[] {
+  if (!OFFLINE.some((one) => one === command)) return [];
+  return LOG_LEVELS.map(([flags, level, help]) => {
+    const option = new Option(flags, help).preset(level).helpGroup(`${flagGroup("logLevel", command)}:`);
+    option.attributeName = () => "logLevel" satisfies SettingName;
+    return option;
+  });
 }
 
 /** Returns the placeholder of a flag's value, such as ` <NAME,...>`; "" if the flag has none. */

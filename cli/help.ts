@@ -15,9 +15,9 @@ function ofReaders(gate: string): Partial<Record<Command, string>> {
 }
 
 const WITHOUT_MIGRATION = COMMANDS.filter((command) => command !== "migrate carm");
-const SKIPPED = "debug lists the skipped files on standard error";
+const LEVELS = "debug is --verbose, error is --quiet";
 const OFFLINE_LOG = {
-  lint: SKIPPED, resolve: SKIPPED, why: SKIPPED, audit: SKIPPED, map: SKIPPED, impact: SKIPPED, "migrate carm": SKIPPED,
+  lint: LEVELS, resolve: LEVELS, why: LEVELS, audit: LEVELS, map: LEVELS, impact: LEVELS, "migrate carm": LEVELS,
 } as const;
 
 const OF_SIDECAR = "session name of the sidecar";
@@ -35,13 +35,13 @@ const FLAG_HELP: Partial<Readonly<Record<SettingName, FlagHelp>>> = {
   ),
   ignore: rareIn(
     [...OF_SELECTORS, "why"], "Input",
-    "what to ignore in the given folders, in the syntax of .gitignore, as in a file .ack-role-resolver-ignore",
+    "what to ignore in the folders, in the syntax of .gitignore",
   ),
   skipUnreadable: rare("Input", "skip unreadable files and objects with a warning, instead of exiting with status 2"),
   allowEmpty: rare("Input", "accept input that contains no Kubernetes object, instead of exiting with status 2"),
   maxDocuments: rare("Input", "largest number of YAML documents in a file or on standard input"),
   capaVersion: rare("Input", "version of CAPA that stores identities (default: of its Deployment, or the latest)"),
-  cluster: help("Input", "read the objects of a live cluster instead of manifests"),
+  cluster: help("Input", "read a live cluster instead of manifests"),
   kubeconfig: rareIn(
     ["webhook", "sidecar"], "Input",
     "kubeconfig file (default: KUBECONFIG, ~/.kube/config or the Pod's service account)",
@@ -146,7 +146,7 @@ const FLAG_HELP: Partial<Readonly<Record<SettingName, FlagHelp>>> = {
   ),
   label: help("Resource", "label of the resource that --kind describes"),
   explain: help(
-    "Output", "print what selects the resource and what nearly does; --log-level debug explains all selectors",
+    "Output", "print what selects the resource and what nearly does; -v explains all selectors",
   ),
   fix: help("Output", "write the repairs into the files of which only one can be meant, and report what is left"),
   dryRun: help("Output", "print what --fix would change as a diff, and change nothing"),

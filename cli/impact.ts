@@ -18,15 +18,15 @@ import { FEATURES, type ReviewedState, reviewRoles, reviewsRoles } from "./featu
 import { CHANGE_FIELDS, Only } from "./input/only.ts";
 import { OrderedChecks } from "./input/ordered-checks.ts";
 import { inventoryOf, isUnreadable, readInput, readStates, type State, type States } from "./input/state.ts";
-import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
+import { EXIT, type ExitStatus, type IO, isVerbose, withoutNotes, writeJSON, writeLines, writeText } from "./io.ts";
 import { foldedLines, type LocatedFinding, locator } from "./output/located-finding.ts";
 import { distinctObjects, mergeRoots, rootTitle } from "./output/by-root.ts";
-import { coverageWithoutTemplates, isIncomplete, writeCoverage } from "./output/coverage.ts";
+import { coverageWithoutTemplates, isIncomplete, writeNotJudged } from "./output/coverage.ts";
 import { impactMarkdown } from "./output/impact-markdown.ts";
 import { comparisonLines } from "./output/impact-table.ts";
 import { mapWithProgress, runWithProgress } from "./output/progress.ts";
 import { tableFormat } from "./output/resolution-table.ts";
-import { type Paint, painter } from "./output/terminal.ts";
+import { type Paint, painter, wrapLines } from "./output/terminal.ts";
 import { resourceName } from "./resolve.ts";
 import { foldersOfRoot, relativeRoot, Roots } from "../shared/files/roots.ts";
 
@@ -49,22 +49,25 @@ export async function runImpact(
   const isOfState = settings.capaVersion === null && input.capa === null;
   const change = { ...input, manifests: storedManifests(input.manifests, isOfState ? capaVersion : null) };
   const pairs = rootPairs({ paths, ...change }, states, settings.from);
-  const reviewed = await reviewRoles(pairs.map(({ state }) => state), settings, io, clock.now());
+  const notes = withoutNotes(io, settings);
+  const reviewed = await reviewRoles(pairs.map(({ state }) => state), settings, notes, clock.now());
   const parts = { review: reviewed.review, page: await pageOf(settings) };
   const results = reviewed.states.map((state, i) => (
     impactOf({ state, manifests: pairs[i]?.manifests ?? [] }, { ...parts, only, settings, io })
   ));
-  writeLines(io.stderr, only.unmatchedLines(results.flatMap(({ comparison }) => comparison.impacts).length, "change"));
+  const shown = results.flatMap(({ comparison }) => comparison.impacts).length;
+  writeText(notes.stderr, only.unmatchedLines(shown, "change"), io);
   const judged = { objects: [...change.manifests, ...distinctObjects(states)], inventory };
-  const coverage = coverageWithoutTemplates(judged, [...change.unjudged, ...unjudged]);
+  const covered = coverageWithoutTemplates(judged, [...change.unjudged, ...unjudged]);
   await parts.page?.write(io);
   if (settings.output === "json") {
-    writeJSON(io, { ...impactJSON(results), skippedFiles: sumOfCounts(change.skippedFiles, skippedFiles), coverage });
+    const counts = sumOfCounts(change.skippedFiles, skippedFiles);
+    writeJSON(io, { ...impactJSON(results), skippedFiles: counts, coverage: covered.coverage });
   } else printResults(results, parts, settings, io);
-  writeLines(io.stderr, [...new Set(results.flatMap(({ absent }) => absent.map(absentWarning)))]);
-  writeCoverage(coverage, io);
+  writeText(notes.stderr, [...new Set(results.flatMap(({ absent }) => absent.map(absentWarning)))], io);
+  writeNotJudged(covered, settings, io);
   const hasFailed = results.some((result) => isFailed(result, settings));
-  return hasFailed || isIncomplete(coverage, settings.failOn) ? EXIT.findings : EXIT.fine;
+  return hasFailed || isIncomplete(covered, settings.failOn) ? EXIT.findings : EXIT.fine;
 }
 
 /** What features add to the report. */
@@ -132,7 +135,7 @@ function printResults(
   const format = tableFormat(output === "wide" ? "wide" : "text", io);
   writeLines(io.stdout, results.flatMap((result) => [
     ...rootTitle(result, paint), ...comparisonLines(result, format, paint), ...newRoleLines(result.newRoles, io, paint),
-    ...denialLines(result.findings.filter(isDenial), logLevel === "debug", paint),
+    ...wrapLines(denialLines(result.findings.filter(isDenial), isVerbose({ logLevel }), paint), format.width),
   ]));
   writeLines(io.stdout, page === null ? [] : ["", printable(`${page.title}: ${page.file}`)]);
 }

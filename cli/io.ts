@@ -1,6 +1,7 @@
-import type { Readable, Writable } from "node:stream";
+import { type Readable, Writable } from "node:stream";
 import { type DecisionSettings, startNotices } from "../shared/core/context.ts";
 import type { Environment } from "../shared/server/read-settings.ts";
+import { wrapLines, wrapWidthOf } from "./output/terminal.ts";
 
 /** An output stream. `columns` is the width of the terminal, if the stream is a terminal. */
 export type TextStream = Writable & { readonly isTTY?: boolean; readonly columns?: number | undefined };
@@ -33,6 +34,34 @@ export function rewriting(stream: TextStream, rewrite: (text: string) => string)
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
+}
+
+/** Writes lines of text, wrapped at the width of the terminal. */
+export function writeText(
+  stream: TextStream, lines: readonly string[], { environment }: Pick<IO, "environment">,
+): void {
+  writeLines(stream, wrapLines(lines, wrapWidthOf(stream, environment)));
+}
+
+/** The verbosity of a command. */
+export interface LogSettings {
+  readonly logLevel: "debug" | "info" | "warn" | "error";
+}
+
+/** Returns the streams for what a user can do without. With `--quiet`, nothing of it is written to stderr. */
+export function withoutNotes(io: IO, settings: LogSettings): IO {
+  if (!isQuiet(settings)) return io;
+  return { ...io, stderr: new Writable({ write: (_chunk, _encoding, done) => done() }) };
+}
+
+/** Whether only results, findings and errors are printed. */
+export function isQuiet({ logLevel }: LogSettings): boolean {
+  return logLevel === "error";
+}
+
+/** Whether each finding is printed, and what was skipped or not judged. */
+export function isVerbose({ logLevel }: LogSettings): boolean {
+  return logLevel === "debug";
 }
 
 export function writeLines(stream: Writable, lines: readonly string[]): void {

@@ -5,23 +5,23 @@ import { decisionSettings, type DecisionSettings } from "../shared/core/context.
 import { compareText } from "../shared/formats/text.ts";
 import type { SettingsFor } from "../shared/core/settings.ts";
 import type { InputFault } from "../shared/files/manifest-reader.ts";
-import { unjudgedText } from "../shared/files/unjudged.ts";
 import { type JudgedRoot, judgeAndFix } from "./fix.ts";
-import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
+import {
+  EXIT, type ExitStatus, type IO, isQuiet, isVerbose, type LogSettings, withoutNotes, writeJSON, writeLines, writeText,
+} from "./io.ts";
 import { countBySeverity, foldedLines, isFailing, type LocatedFinding, locator } from "./output/located-finding.ts";
-import { mergeRoots } from "./output/by-root.ts";
-import { type Coverage, coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
+import { distinctObjects, mergeRoots } from "./output/by-root.ts";
+import { type Covered, coverageOf, isIncomplete, writeNotJudged } from "./output/coverage.ts";
 import { junitReport } from "./output/junit.ts";
 import { mapWithProgress } from "./output/progress.ts";
 import { type ReviewedState, reviewRoles, reviewsRoles, unreadChecks } from "./features.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
-import {
-  byCode, readStates, reportFaults, type State, type StateObject,
-} from "./input/state.ts";
+import { readStates, reportFaults, type State, type StateObject } from "./input/state.ts";
 import { Texts } from "./input/texts.ts";
-import { countJudged, type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
+import { type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
 import { sarifLog } from "./output/sarif.ts";
-import { skippedLines } from "./output/skipped-checks.ts";
+import { notApplied } from "./output/skipped-checks.ts";
+import { detailLines, summaryLine } from "./output/summary.ts";
 import { painter } from "./output/terminal.ts";
 
 /** The result of `lint`, in the format of `-o json`. */
@@ -33,7 +33,7 @@ interface LintResult {
   /** The unreadable files and objects, which were not checked. If the list is not empty, the exit status is 2. */
   readonly inputErrors: readonly InputFault[];
   readonly skippedFiles: State["skippedFiles"];
-  readonly coverage: Coverage;
+  readonly coverage: Covered["coverage"];
 }
 
 /** Prints the findings for every readable object. Returns exit status 2 if any input is unreadable. */
@@ -42,23 +42,28 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO, clock = sys
   const texts = new Texts();
   const roots = await judgeAndFix(settings, io, texts, async (to) => await judge({ settings, only, texts, clock }, to));
   const judged = roots.flatMap((root) => root.judged);
-  const result = lintResult(roots, judged, settings.output, texts);
-  printResult(result, judged, settings, io);
+  const covered = coverageOf(distinctObjects(roots), judged, roots[0]?.state.unjudged ?? []);
+  const result = lintResult(roots, covered, settings.output, texts);
+  printResult(result, { covered, judged }, settings, io);
   const faults = roots[0]?.state.faults ?? [];
   reportFaults(faults, io);
   if (faults.length > 0) return EXIT.usage;
   const { failOn } = settings;
-  return isFailing(result.findings, failOn) || isIncomplete(result.coverage, failOn) ? EXIT.findings : EXIT.fine;
+  return isFailing(result.findings, failOn) || isIncomplete(covered, failOn) ? EXIT.findings : EXIT.fine;
 }
 
-function printResult(
-  result: LintResult, judged: readonly Judged[], { output, failOn, logLevel }: SettingsFor<"lint">, io: IO,
-): void {
-  if (output === "text") printText(result, logLevel === "debug", io);
+interface Printed {
+  readonly covered: Covered;
+  readonly judged: readonly Judged[];
+}
+
+function printResult(result: LintResult, { covered, judged }: Printed, settings: SettingsFor<"lint">, io: IO): void {
+  const { output, failOn } = settings;
+  if (output === "text") printText(result, covered, settings, io);
   else if (output === "junit") {
     io.stdout.write(junitReport({ ...result, command: "lint", judged: judgedObjects(judged), failOn }));
   } else writeJSON(io, output === "json" ? result : sarifLog(result));
-  if (output !== "text") writeCoverage(result.coverage, io);
+  if (output !== "text") writeNotJudged(covered, settings, io);
 }
 
 interface Question {
@@ -73,35 +78,37 @@ async function judge({ settings, only, texts, clock }: Question, io: IO): Promis
     stdinCommand: "lint -", inAllNamespaces: true, readsControllers: reviewsRoles(settings), texts: texts.current,
   };
   const states = await readStates(settings, io, options);
-  const reviewed = await reviewRoles(states, settings, io, clock.now());
-  writeLines(io.stderr, only.noObjectLines(states));
+  const notes = withoutNotes(io, settings);
+  const reviewed = await reviewRoles(states, settings, notes, clock.now());
+  writeText(notes.stderr, only.noObjectLines(states), io);
   const decisions = decisionSettings(settings);
-  return reviewed.states.map((state) => lint(state, only, decisions, io));
+  return reviewed.states.map((state) => lint(state, only, decisions, notes));
 }
 
 function lintResult(
-  roots: readonly RootResult[], judged: readonly Judged[], output: SettingsFor<"lint">["output"], texts: Texts,
+  roots: readonly RootResult[], { coverage }: Covered, output: SettingsFor<"lint">["output"], texts: Texts,
 ): LintResult {
-  const { faults = [], skippedFiles = {}, unjudged = [] } = roots[0]?.state ?? {};
-  const skipped = new Map(roots.flatMap((one) => one.skipped.map((check) => [check.code, check] as const)));
-  const checked = countJudged(judged);
-  const findings = mergeRoots(roots.map(({ state, results }) => {
+  const { faults = [], skippedFiles = {} } = roots[0]?.state ?? {};
+  const merged = mergeRoots(roots.map(({ state, results }) => {
     const locateIn = locator(output, state.objects, texts);
     const items = results.flatMap(({ found, findings: all }) => all.map((finding) => locateIn(finding, found)));
     return { root: state.root, items };
   }));
+  const findings = roots.length === 1 ? merged : merged.toSorted(byFile);
   return {
-    checked,
-    findings: roots.length === 1 ? findings : findings.toSorted(byFile),
-    notApplied: byCode([...skipped.values()]),
+    checked: coverage.judged,
+    findings,
+    notApplied: notApplied(roots.flatMap(({ skipped }) => skipped), findings),
     inputErrors: faults.map(({ file, line, message }) => ({ file, line, message })),
     skippedFiles,
-    coverage: coverageOf(checked, unjudged),
+    coverage,
   };
 }
 
 interface RootResult extends JudgedRoot {
   readonly state: ReviewedState;
+  /** The objects that the filter selects. */
+  readonly objects: readonly StateObject[];
   readonly judged: readonly Judged[];
   readonly skipped: CheckResult["skipped"];
 }
@@ -121,7 +128,7 @@ function lint(state: ReviewedState, only: Only, decisions: DecisionSettings, io:
     return { found, ...runChecks(input, decisions) };
   });
   const skipped = [...results.flatMap((one) => one.skipped), ...unreadChecks(state, decisions)];
-  return { state, judged, results, skipped };
+  return { state, objects, judged, results, skipped };
 }
 
 /** Compares objects by file. The sort is stable, so the objects of a file stay in order, before its templates. */
@@ -129,12 +136,12 @@ function byFile(a: Pick<StateObject, "file">, b: Pick<StateObject, "file">): num
   return compareText(a.file ?? "", b.file ?? "");
 }
 
-function printText({ checked, findings, notApplied, coverage }: LintResult, isComplete: boolean, io: IO): void {
-  const paint = painter(io.stdout, io.environment);
+function printText(result: LintResult, covered: Covered, settings: LogSettings, io: IO): void {
+  const { checked, findings, notApplied: skipped } = result;
   const { denied, warned } = countBySeverity(findings);
-  writeLines(io.stderr, skippedLines(notApplied, painter(io.stderr, io.environment)));
-  writeLines(io.stdout, [
-    ...foldedLines(findings, isComplete, paint),
-    `${checked} checked, ${denied} denied, ${warned} warned, ${unjudgedText(coverage.reasons)}`,
-  ]);
+  if (isVerbose(settings)) writeLines(io.stderr, detailLines(covered, skipped, painter(io.stderr, io.environment)));
+  writeText(io.stdout, foldedLines(findings, isVerbose(settings), painter(io.stdout, io.environment)), io);
+  if (isQuiet(settings)) return;
+  const counts = `${checked} checked, ${denied} denied, ${warned} warned`;
+  writeText(io.stdout, [summaryLine(counts, { covered, skipped }, settings)], io);
 }

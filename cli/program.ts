@@ -7,7 +7,7 @@ import { countOf, withoutCommands } from "../shared/formats/text.ts";
 import { VERSION } from "../shared/core/installation.ts";
 import { examplesOf } from "./examples.ts";
 import { addReader, type CommandContext, pathArgument, settingsOf, settledSettingsOf } from "./command-context.ts";
-import { isSplit, optionOf } from "./command-options.ts";
+import { isSplit, optionOf, shorthandsOf } from "./command-options.ts";
 import { FEATURES } from "./features.ts";
 import { flagGroup, hasHelp, isRare } from "./help.ts";
 import { HELP_LAYOUT } from "./help-layout.ts";
@@ -195,6 +195,7 @@ function addCommand(parent: Commander, { command, description, argv, listsAll }:
   const own = DEFINITIONS.filter(([name, { commands }]) => commands.includes(command) && hasHelp(name));
   const rare = listsAll ? [] : own.filter(([name]) => isRare(name, command));
   for (const one of own) created.addOption(optionOf(...one, command).hideHelp(rare.includes(one)));
+  for (const option of shorthandsOf(command)) created.addOption(option);
   if (own.some(([, definition]) => isSplit(definition))) created.addHelpText("after", () => listsHelp(created));
   const more = rare.length === 0 ? "" : `; --help --all lists ${countOf(rare.length, "more flag")}`;
   created.addHelpOption(new Option("-h, --help", `display help for command${more}`).helpGroup(helpGroupOf(command)));

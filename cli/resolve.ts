@@ -13,9 +13,11 @@ import { Adviser } from "./input/advice.ts";
 import { explainResource, hypotheticalObject } from "./input/explained-resource.ts";
 import { faultyIdentities, faultyIdentityLines, faultySelectorLines, faultySelectors } from "./input/faulty-objects.ts";
 import { Only, RESOURCE_FIELDS, ROLE_FIELDS } from "./input/only.ts";
-import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
+import {
+  EXIT, type ExitStatus, type IO, isVerbose, withoutNotes, writeJSON, writeLines, writeText,
+} from "./io.ts";
 import { mergeRoots, rootTitle, unionOf } from "./output/by-root.ts";
-import { coverageWithoutTemplates, isIncomplete, writeCoverage } from "./output/coverage.ts";
+import { coverageWithoutTemplates, isIncomplete, writeNotJudged } from "./output/coverage.ts";
 import { mapWithProgress } from "./output/progress.ts";
 import { isUnreadable, readStates, type State, type StateObject } from "./input/state.ts";
 import { type ExplainedResource, explanationLines } from "./output/explanation.ts";
@@ -31,23 +33,31 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
   const states = await readStates(settings, io, { stdinCommand: "resolve -" });
   const [{ faults, unjudged }] = states;
   if (isUnreadable(faults, io)) return EXIT.usage;
-  const results = states.map((state) => resolveRoot(state, only, settings, io));
-  writeLines(io.stderr, only.unmatchedLines(results.flatMap(({ resolved }) => resolved).length, "resource"));
+  const notes = withoutNotes(io, settings);
+  const results = states.map((state) => resolveRoot(state, only, settings, notes));
+  writeText(notes.stderr, only.unmatchedLines(results.flatMap(({ resolved }) => resolved).length, "resource"), io);
   if (settings.output === "json") {
     writeJSON(io, mergeRoots(results.map(({ root, resolved: items }) => ({ root, items }))));
   } else if (results.some(({ resolved }) => resolved.length > 0)) printText(results, settings, io);
-  else if (!only.isSet) writeLines(io.stderr, [NO_RESOURCES]);
-  writeLines(io.stderr, [...new Set(results.flatMap(({ warnings }) => warnings))]);
-  const coverage = coverageWithoutTemplates(unionOf(states), unjudged);
-  writeCoverage(coverage, io);
-  return results.some(({ isFailed }) => isFailed) || isIncomplete(coverage, settings.failOn)
+  else if (!only.isSet) writeText(notes.stderr, [NO_RESOURCES], io);
+  writeText(notes.stderr, distinct(results.flatMap(({ warnings }) => warnings)), io);
+  writeText(io.stderr, distinct(results.flatMap(({ faults: ofRoot }) => ofRoot)), io);
+  const covered = coverageWithoutTemplates(unionOf(states), unjudged);
+  writeNotJudged(covered, settings, io);
+  return results.some(({ isFailed }) => isFailed) || isIncomplete(covered, settings.failOn)
     ? EXIT.findings
     : EXIT.fine;
+}
+
+function distinct(lines: readonly string[]): string[] {
+  return [...new Set(lines)];
 }
 
 interface RootResult extends Pick<State, "root"> {
   readonly resolved: readonly ExplainedResource[];
   readonly warnings: readonly string[];
+  /** The selectors and identities that the webhook would deny. */
+  readonly faults: readonly string[];
   readonly isFailed: boolean;
 }
 
@@ -57,7 +67,7 @@ function resolveRoot(state: State, only: Only, settings: SettingsFor<"resolve">,
   const isJSON = settings.output === "json";
   const context = {
     inventory, settings: decisions, adviser: new Adviser(state, decisions),
-    isComplete: isJSON || settings.logLevel === "debug",
+    isComplete: isJSON || isVerbose(settings),
   };
   const queries = queriesOf(state, only, settings);
   const resolved = mapWithProgress(queries, io, "resources resolved", ({ query, found }): ExplainedResource => {
@@ -70,18 +80,17 @@ function resolveRoot(state: State, only: Only, settings: SettingsFor<"resolve">,
   const warnings = [
     ...versionWarnings(resolved, inventory),
     ...(settings.kind.length > 0 ? namespaceWarnings(settings.namespace ?? DEFAULT_NAMESPACE, inventory) : []),
-    ...faultySelectorLines(faulty),
-    ...faultyIdentityLines(identities),
   ];
   const hasUndecided = resolved.some(({ outcome }) => outcome === "conflict" || outcome === "refused");
   const isFaulty = identities.length > 0 || faulty.some(({ isRendered }) => isRendered);
-  return { root, resolved, warnings, isFailed: isFaulty || hasUndecided };
+  const faults = [...faultySelectorLines(faulty), ...faultyIdentityLines(identities)];
+  return { root, resolved, warnings, faults, isFailed: isFaulty || hasUndecided };
 }
 
 function printText(results: readonly RootResult[], settings: SettingsFor<"resolve">, io: IO): void {
   const paint = painter(io.stdout, io.environment);
   const format = tableFormat(settings.output === "wide" ? "wide" : "text", io);
-  writeLines(io.stdout, results.flatMap((result) => [
+  writeLines(io.stdout, results.filter(({ resolved }) => resolved.length > 0).flatMap((result) => [
     ...rootTitle(result, paint),
     ...(settings.explain
       ? explanationLines(result.resolved, paint, format.width)

@@ -12,7 +12,7 @@ const EXIT_STATUS = [
 ] as const;
 
 const ENVIRONMENT = "Each flag has an environment variable, such as ACK_ROLE_RESOLVER_LOG_LEVEL for --log-level, which "
-  + "the flag overrides. KUBECONFIG names the kubeconfig file. COLUMNS sets the width of help and tables, and NO_COLOR "
+  + "the flag overrides. KUBECONFIG names the kubeconfig file. COLUMNS sets the width of text and tables, and NO_COLOR "
   + "turns colors off.";
 
 const PLUGIN = "As kubectl-ack_role, the program is a plugin of kubectl, without its servers: kubectl ack-role why "

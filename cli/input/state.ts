@@ -1,6 +1,5 @@
 import { INVENTORY_KINDS, SEPARATE_STORES } from "../../shared/kinds.ts";
 import { text } from "node:stream/consumers";
-import type { SkippedCheck } from "../../shared/core/run.ts";
 import type { Origin } from "../../shared/core/context.ts";
 import type { SettingsFor } from "../../shared/core/settings.ts";
 import { type ManifestInput, readManifestPaths } from "../../shared/files/files.ts";
@@ -19,7 +18,7 @@ import { objectReference } from "../../shared/formats/object-meta.ts";
 import { compareText, countOf, printable } from "../../shared/formats/text.ts";
 import { Inventory } from "../../shared/core/inventory.ts";
 import type { InstalledSidecars } from "../../webhook/sidecar-pods.ts";
-import { type IO, writeLines, writeStartNotices } from "../io.ts";
+import { type IO, isVerbose, withoutNotes, writeLines, writeStartNotices, writeText } from "../io.ts";
 import { Progress, showElapsed } from "../output/progress.ts";
 import { openCluster } from "./connection.ts";
 import { readWorkloads, withoutManagedFields } from "./workloads.ts";
@@ -41,9 +40,10 @@ interface Input extends ManifestResult {
  * command, such as `lint -`, that reads the same manifests from standard input.
  */
 export async function readInput(
-  paths: readonly string[], settings: InputSettings, io: IO,
+  paths: readonly string[], settings: InputSettings, streams: IO,
   { stdinCommand, texts = NO_TEXTS }: Pick<ReadOptions, "stdinCommand" | "texts">,
 ): Promise<Input> {
+  const io = withoutNotes(streams, settings);
   const { ignore, skipUnreadable, namespace, root: roots, maxDocuments, capaVersion = null } = settings;
   const documentLimit = { documents: Number(maxDocuments), fix: "use several files, or pass --max-documents N" };
   const options = {
@@ -52,12 +52,14 @@ export async function readInput(
   const reading = readManifestPaths(paths, { ...options, stdin: () => text(io.stdin) });
   // A progress line would overwrite what a user types as standard input.
   const input = paths.includes(STDIN) ? await reading : await showElapsed("reading manifests", io, reading);
-  writeLines(io.stderr, [
-    ...skippedLines(input, settings.logLevel === "debug", stdinCommand), ...rootLines(input.roots),
-    ...namespaceLines(input, paths, settings), ...capaLines(input),
-  ]);
   const { manifests, faults, unjudged } = input;
   const isEmpty = manifests.length === 0 && faults.length === 0 && !settings.allowEmpty;
+  const isListed = isVerbose(settings);
+  writeText(io.stderr, [
+    ...faultLines(input), ...(isListed || isEmpty ? skippedLines(input, isListed, stdinCommand) : []),
+    ...rootLines(input.roots, isListed), ...namespaceLines(input, paths, settings),
+    ...(isListed ? capaLines(input) : []),
+  ], io);
   const empty = { file: paths.join(", "), line: null, message: EMPTY };
   const skippedFiles = countSkipped(input.skipped);
   const { capa, roots: found } = input;
@@ -81,10 +83,16 @@ function capaLines({ capa }: ManifestInput): string[] {
     + "(--capa-version states another)"];
 }
 
-function rootLines(roots: Roots | null): string[] {
+/** The number of roots that are named without `--verbose`. */
+const MAX_ROOTS = 3;
+
+function rootLines(roots: Roots | null, isListed: boolean): string[] {
   if (roots === null) return [];
-  const names = roots.names.map(printable).join(", ");
-  return [`${countOf(roots.names.length, "root")}, each judged as a cluster: ${names} (--root GLOB chooses others)`];
+  const names = roots.names.map(printable);
+  const isCut = !isListed && names.length > MAX_ROOTS;
+  const shown = isCut ? `${names.slice(0, MAX_ROOTS).join(", ")}, ...` : names.join(", ");
+  const hint = `${isCut ? "-v lists all; " : ""}--root GLOB chooses others`;
+  return [`${countOf(names.length, "root")}, each judged as a cluster: ${shown} (${hint})`];
 }
 
 const NO_TEXTS: ReadonlyMap<string, string> = new Map();
@@ -92,18 +100,26 @@ const EMPTY = "no Kubernetes object found; pass other files or folders, or pass 
 
 const HELM_TEMPLATE = "helm template . | ack-role-resolver";
 
-function skippedLines({ skipped, skippedFaults }: ManifestInput, isListed: boolean, stdinCommand: string): string[] {
+/** Returns what --skip-unreadable skipped. */
+function faultLines({ skipped, skippedFaults }: ManifestInput): string[] {
+  if (skippedFaults.length === 0) return [];
+  const unreadable = countOf(countSkipped(skipped).unreadable ?? 0, "file");
+  return [
+    ...skippedFaults.map((fault) => `warning: ${formatInputFault(fault)}`),
+    `warning: ${unreadable} skipped as unreadable; the result may be wrong`,
+  ];
+}
+
+/** Returns the number of skipped files for each reason, after the files if they are listed. */
+function skippedLines({ skipped }: ManifestInput, isListed: boolean, stdinCommand: string): string[] {
   if (skipped.length === 0) return [];
   const counts = countSkipped(skipped);
   const hints = [
-    ...(isListed ? [] : ["--log-level debug lists them"]),
+    ...(isListed ? [] : ["-v lists them"]),
     ...(counts["helm-template"] === undefined ? [] : [`to read a chart: ${HELM_TEMPLATE} ${stdinCommand}`]),
   ];
-  const unreadable = countOf(counts.unreadable ?? 0, "file");
   return [
     ...(isListed ? skipped.map(({ path, reason }) => printable(`skipped ${path}: ${skipName(reason)}`)) : []),
-    ...skippedFaults.map((fault) => `warning: ${formatInputFault(fault)}`),
-    ...(skippedFaults.length === 0 ? [] : [`warning: ${unreadable} skipped as unreadable; the result may be wrong`]),
     `skipped ${skipText(counts)}${hints.length === 0 ? "" : ` (${hints.join("; ")})`}`,
   ];
 }
@@ -140,11 +156,6 @@ type StateSettings = InputSettings & Pick<
   "from" | "cluster" | "kubeconfig" | "context" | "runtime" | "mode" | "ackSystemNamespace" | "extraGroups"
 > & Partial<Pick<SettingsFor<"audit">, "identitySecretNamespace">>;
 
-/** Returns the skipped checks, sorted by code. */
-export function byCode(skipped: readonly SkippedCheck[]): SkippedCheck[] {
-  return skipped.toSorted((a, b) => compareText(a.code, b.code));
-}
-
 interface ReadOptions {
   /** The command, such as `lint -`, that reads the manifests of --from from standard input. */
   readonly stdinCommand: string;
@@ -168,7 +179,8 @@ interface ReadOptions {
  * state. The field `faults` and the numbers of files concern all roots.
  * @throws ResolverError if the cluster is unreachable, or denies access to a required kind.
  */
-export async function readStates(settings: StateSettings, io: IO, options: ReadOptions): Promise<States> {
+export async function readStates(settings: StateSettings, streams: IO, options: ReadOptions): Promise<States> {
+  const io = withoutNotes(streams, settings);
   writeStartNotices(settings, io);
   if (settings.cluster) return [await readCluster(settings, io, options)];
   return await readManifestStates(settings, io, options);

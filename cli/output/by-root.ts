@@ -35,7 +35,7 @@ export function rootTitle({ root }: Pick<State, "root">, paint: Paint): string[]
 }
 
 /** Returns the objects of all roots once. */
-export function distinctObjects(states: readonly State[]): StateObject[] {
+export function distinctObjects(states: readonly Pick<State, "objects">[]): StateObject[] {
   return [...new Set(states.flatMap(({ objects }) => objects))];
 }
 

@@ -1,29 +1,64 @@
 import { isChecked } from "../../shared/judges.ts";
-import { choosesRole, countUnjudged, type Unjudged, unjudgedText } from "../../shared/files/unjudged.ts";
-import { countOf } from "../../shared/formats/text.ts";
-import { type IO, writeLines } from "../io.ts";
-import type { State } from "../input/state.ts";
-import { templatesIn } from "../input/templates.ts";
+import { isKindDefinition } from "../../shared/core/ack-groups.ts";
+import {
+  choosesRole, countUnjudged, isOfUnknownKind, type Unjudged, unjudgedLines, unjudgedText,
+} from "../../shared/files/unjudged.ts";
+import { objectReference } from "../../shared/formats/object-meta.ts";
+import { compareText, printable } from "../../shared/formats/text.ts";
+import { type IO, isVerbose, type LogSettings, withoutNotes, writeLines, writeText } from "../io.ts";
+import type { State, StateObject } from "../input/state.ts";
+import { countJudged, type Judged, judgedObjects, templatesIn } from "../input/templates.ts";
 
 /** How much of the input a command judged, in the format of `-o json`. */
-export interface Coverage {
+interface Coverage {
   readonly judged: number;
   readonly notJudged: number;
   /** The number of objects that can choose a role and were not judged, by reason. */
   readonly reasons: ReturnType<typeof countUnjudged>;
 }
 
-export function coverageOf(judged: number, unjudged: readonly Unjudged[]): Coverage {
-  const notJudged = unjudged.reduce((sum, { count }) => sum + count, 0);
-  return { judged, notJudged, reasons: countUnjudged(unjudged) };
+/** How much of the input a command judged, and what it did not judge. */
+export interface Covered {
+  readonly coverage: Coverage;
+  /** The objects that can choose a role and were not judged. */
+  readonly unjudged: readonly Unjudged[];
+  /** The number of the objects that cannot choose a role, by kind. */
+  readonly otherKinds: ReadonlyMap<string, number>;
+}
+
+/** Returns the coverage of a command that judges these objects and templates of the objects, and `reported` others. */
+export function coverageOf(
+  objects: readonly StateObject[], judged: readonly Judged[], unjudged: readonly Unjudged[],
+  reported: readonly StateObject[] = [],
+): Covered {
+  const touched = new Set([...judgedObjects(judged), ...reported]);
+  return covered(objects, { count: countJudged(judged), touched }, unjudged);
 }
 
 /** Returns the coverage of a command that judges only objects of a cluster, and no templates. */
 export function coverageWithoutTemplates(
   state: Pick<State, "objects" | "inventory">, unjudged: readonly Unjudged[],
-): Coverage {
-  const judged = state.objects.filter(({ object }) => isChecked(object, state.inventory)).length;
-  return coverageOf(judged, [...unjudged, ...unjudgedTemplates(state)]);
+): Covered {
+  const judged = state.objects.filter(({ object }) => isChecked(object, state.inventory));
+  const touched = new Set([...judged, ...templatesIn(state).map(({ container }) => container)]);
+  return covered(state.objects, { count: judged.length, touched }, [...unjudged, ...unjudgedTemplates(state)]);
+}
+
+function covered(
+  objects: readonly StateObject[],
+  { count: judged, touched }: { readonly count: number; readonly touched: ReadonlySet<StateObject> },
+  unjudged: readonly Unjudged[],
+): Covered {
+  const notJudged = unjudged.reduce((sum, { count }) => sum + count, 0);
+  const others = objects.filter((found) => (
+    !touched.has(found) && !isKindDefinition(found.object) && !isOfUnknownKind(found.object)
+  ));
+  const byKind = [...Map.groupBy(others, ({ object }) => printable(objectReference(object).kind))]
+    .map(([kind, { length }]) => [kind, length] as const)
+    .toSorted(([a, count], [b, other]) => other - count || compareText(a, b));
+  return {
+    coverage: { judged, notJudged, reasons: countUnjudged(unjudged) }, unjudged, otherKinds: new Map(byKind),
+  };
 }
 
 /** Returns the templates in objects that can choose a role. */
@@ -33,12 +68,27 @@ export function unjudgedTemplates(state: Pick<State, "objects" | "inventory">): 
   ));
 }
 
-/** Writes `2 objects judged, 0 not judged` to stderr. */
-export function writeCoverage({ judged, reasons }: Coverage, io: IO): void {
-  writeLines(io.stderr, [`${countOf(judged, "object")} judged, ${unjudgedText(reasons)}`]);
+/** Returns `2 objects not judged: in Kustomize patches`; null if all are judged. */
+export function notJudgedText({ coverage, otherKinds }: Covered): string | null {
+  return unjudgedText(coverage.reasons, [...otherKinds.values()].reduce((sum, count) => sum + count, 0));
+}
+
+/** Returns the reasons, files and kinds of what was not judged. */
+export function notJudgedLines({ unjudged, otherKinds }: Covered): string[] {
+  return unjudgedLines(unjudged, otherKinds).map(printable);
+}
+
+export const MORE = "-v for details";
+
+/** Writes to stderr what was not judged: in one line, or with `--verbose` each reason, file and kind. */
+export function writeNotJudged(all: Covered, settings: LogSettings, io: IO): void {
+  const { stderr } = withoutNotes(io, settings);
+  const summary = notJudgedText(all);
+  if (isVerbose(settings)) writeLines(stderr, notJudgedLines(all));
+  else if (summary !== null) writeText(stderr, [`${summary} (${MORE})`], io);
 }
 
 /** Returns whether the objects that were not judged set the exit status to 1. */
-export function isIncomplete({ notJudged }: Coverage, failOn: readonly string[]): boolean {
-  return notJudged > 0 && failOn.includes("unjudged");
+export function isIncomplete({ coverage }: Covered, failOn: readonly string[]): boolean {
+  return coverage.notJudged > 0 && failOn.includes("unjudged");
 }

@@ -84,44 +84,86 @@ export function countBySeverity(findings: readonly LocatedFinding[]): { denied: 
 
 /** Returns the three lines of a finding: place and check, message, and fix. */
 export function findingLines(finding: LocatedFinding, paint: Paint): string[] {
-  const { file, line, kind, name, namespace, path, code, severity, message, fix, waived, root = null } = finding;
+  return [headOf(finding, paint), `    ${finding.message}`, fixLine(finding, paint)];
+}
+
+/** Returns the place, the severity, the check, the object and the field. */
+function headOf(finding: LocatedFinding, paint: Paint): string {
+  const { file, line, kind, name, namespace, path, code, severity, waived, root = null } = finding;
   const place = file === null ? "" : printable(`${file}:${line}: `);
   const color = severity === "deny" ? "red" : "yellow";
   const fullName = namespace === null ? name : `${namespace}/${name}`;
   // An object can lack a name. A finding about the deletion of an object has no path.
   const ofRoot = root === null ? "" : printable(`(root ${root})`);
   const parts = [code, printable(kind), printable(fullName), path, ofRoot].filter((part) => part !== "");
-  return [
-    `${place}${paint(color, severity)}${waived ? " (waived)" : ""} ${parts.join(" ")}`,
-    `    ${message}`,
-    `    ${paint("dim", `fix: ${fix}`)}`,
-  ];
+  return `${place}${paint(color, severity)}${waived ? " (waived)" : ""} ${parts.join(" ")}`;
 }
 
-/** The number of places that the line of a repeated finding lists. */
-const MAX_PLACES = 3;
+function fixLine({ fix }: LocatedFinding, paint: Paint): string {
+  return `    ${paint("dim", `fix: ${fix}`)}`;
+}
+
+/** A finding, and those that differ from it only in their objects. */
+interface Fact {
+  readonly first: LocatedFinding;
+  readonly others: readonly LocatedFinding[];
+}
+
+function factsOf(findings: readonly LocatedFinding[]): Fact[] {
+  const facts = Map.groupBy(findings, ({ code, severity, waived, message, fix }) => (
+    JSON.stringify([code, severity, waived, message, fix])
+  ));
+  return [...facts.values()].flatMap(([first, ...others]) => (first === undefined ? [] : [{ first, others }]));
+}
+
+/** The number of facts that are listed even if some are of one check. */
+const MAX_FACTS = 10;
 
 /**
- * Returns the lines of the findings. Findings that differ only in their objects are listed once, at the first place,
- * with the number of the others; `isComplete` lists each.
+ * Returns two lines for each finding. Findings that differ only in their objects are listed once, at the first place,
+ * with the number of the others. If there are many, so are findings of one check. `isComplete` lists each.
  */
 export function foldedLines(findings: readonly LocatedFinding[], isComplete: boolean, paint: Paint): string[] {
-  return isComplete ? findings.flatMap((finding) => findingLines(finding, paint)) : factLines(findings, paint).flat();
+  if (isComplete) return findings.flatMap((first) => textOf({ first, others: [] }, paint));
+  const facts = factsOf(findings);
+  if (facts.length <= MAX_FACTS) return facts.flatMap((fact) => textOf(fact, paint));
+  const byCheck = Map.groupBy(facts, ({ first: { code, severity, waived } }) => `${code} ${severity} ${waived}`);
+  return [...byCheck.values()].flatMap((own) => checkLines(own, paint));
+}
+
+/** Returns the lines of the first fact of a check, and the numbers of the other findings. */
+function checkLines([fact, ...facts]: readonly Fact[], paint: Paint): string[] {
+  if (fact === undefined) return [];
+  const { first, others } = fact;
+  const more = facts.reduce((sum, one) => sum + 1 + one.others.length, 0);
+  const counts = [
+    ...(others.length === 0 ? [] : [`${others.length} more`]), ...(more === 0 ? [] : [`${more} with other messages`]),
+  ];
+  const [head = "", fix = ""] = textOf({ first, others: [] }, paint);
+  return [counts.length === 0 ? head : `${head} (and ${counts.join(", ")}: -v lists all)`, fix];
+}
+
+function textOf({ first, others }: Fact, paint: Paint): string[] {
+  const more = others.length === 0 ? "" : ` (and ${others.length} more: ${placesOf(others)})`;
+  return [`${headOf(first, paint)}: ${first.message}${more}`, fixLine(first, paint)];
 }
 
 /** Returns the three lines of each different finding. */
 export function factLines(findings: readonly LocatedFinding[], paint: Paint): string[][] {
-  const facts = Map.groupBy(findings, ({ code, severity, waived, message, fix }) => (
-    JSON.stringify([code, severity, waived, message, fix])
-  ));
-  return [...facts.values()].map((own) => {
-    const [place = "", ...text] = own.slice(0, 1).flatMap((first) => findingLines(first, paint));
-    const others = own.slice(1);
-    if (others.length === 0) return [place, ...text];
-    const places = [...new Set(others.map(shortPlace))];
-    const list = [...places.slice(0, MAX_PLACES), ...(places.length > MAX_PLACES ? ["..."] : [])].join(", ");
-    return [`${place} and ${others.length} more: ${list}`, ...text];
+  return factsOf(findings).map(({ first, others }) => {
+    const [place = "", ...text] = findingLines(first, paint);
+    return others.length === 0
+      ? [place, ...text]
+      : [`${place} and ${others.length} more: ${placesOf(others)}`, ...text];
   });
+}
+
+/** The number of places that a line lists. */
+const MAX_PLACES = 3;
+
+function placesOf(findings: readonly LocatedFinding[]): string {
+  const places = [...new Set(findings.map(shortPlace))];
+  return [...places.slice(0, MAX_PLACES), ...(places.length > MAX_PLACES ? ["..."] : [])].join(", ");
 }
 
 function shortPlace({ file, line, kind, namespace, name }: LocatedFinding): string {

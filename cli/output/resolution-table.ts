@@ -4,7 +4,7 @@ import { parseRoleARN } from "../../shared/formats/arn.ts";
 import { printable } from "../../shared/formats/text.ts";
 import type { SelectorExplanation } from "../../shared/diagnosis/explain.ts";
 import type { IO } from "../io.ts";
-import { formatTable, type Paint, widthOf } from "./terminal.ts";
+import { formatTable, type Paint, wrapWidthOf } from "./terminal.ts";
 
 /** The fields that identify a resource in JSON output. */
 // A type and not an interface, so that the value is also a JsonObject.
@@ -41,14 +41,10 @@ export interface TableFormat {
   readonly firstDetail: number;
 }
 
-/**
- * Returns the table format for `-o text` or `-o wide`. As with kubectl and gh, a table in a pipe or a file is complete,
- * even if COLUMNS is set: another program could not tell a shortened name from a complete one.
- */
+/** Returns the table format for `-o text` or `-o wide`. */
 export function tableFormat(output: "text" | "wide", { stdout, environment }: IO): TableFormat {
   const isWide = output === "wide";
-  const isComplete = isWide || stdout.isTTY !== true;
-  return { isWide, width: isComplete ? Infinity : widthOf(stdout, environment), firstDetail: 3 };
+  return { isWide, width: isWide ? Infinity : wrapWidthOf(stdout, environment), firstDetail: 3 };
 }
 
 export const OUTCOME_STYLE = { selected: "green", default: "yellow", conflict: "red", refused: "red" } as const;

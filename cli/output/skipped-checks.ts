@@ -1,4 +1,6 @@
-import type { CheckResult } from "../../shared/core/run.ts";
+import type { SkippedCheck } from "../../shared/core/run.ts";
+import { compareText } from "../../shared/formats/text.ts";
+import type { LocatedFinding } from "./located-finding.ts";
 import type { Paint } from "./terminal.ts";
 
 const OF_WEBHOOK = "only the webhook judges it";
@@ -30,16 +32,39 @@ const WORDS: ReadonlyMap<string, readonly [what: string, how: string]> = new Map
   "--tenant-labels": ["labels of tenants", "pass --tenant-labels"],
 }));
 
+/** Returns each skipped check once, sorted by code, except those that report a finding about another object. */
+export function notApplied(
+  skipped: readonly SkippedCheck[], findings: readonly Pick<LocatedFinding, "code">[],
+): SkippedCheck[] {
+  const reported = new Set(findings.map(({ code }) => code));
+  const byCode = new Map(skipped.map((check) => [check.code, check]));
+  return [...byCode.values()].filter(({ code }) => !reported.has(code)).toSorted((a, b) => compareText(a.code, b.code));
+}
+
+/** Whether more input would have one of the checks judged. */
+export function lackInput(skipped: readonly SkippedCheck[]): boolean {
+  return skipped.some(({ needs }) => !howTo(needs).startsWith(ONLY));
+}
+
 /** Returns lines that state what the skipped checks did not judge and how to have it judged. */
-export function skippedLines(skipped: CheckResult["skipped"], paint: Paint): string[] {
+export function skippedLines(skipped: readonly SkippedCheck[], paint: Paint): string[] {
   const groups = [...Map.groupBy(skipped, ({ needs }) => needs)];
   return groups.map(([needs, checks]) => {
-    const words = needs.split(", ").flatMap((need) => [WORDS.get(need)].filter((known) => known !== undefined));
-    const [[what] = [`a part that needs ${needs}`]] = words;
-    const hows = words.map(([, how]) => how);
-    // A part that the command cannot judge makes the others useless.
-    const how = hows.find((one) => one.startsWith("only")) ?? hows.join(" and ");
+    const [[what] = [`a part that needs ${needs}`]] = wordsOf(needs);
+    const how = howTo(needs);
     const codes = checks.map(({ code }) => code).join(", ");
     return paint("dim", `not judged: ${what} (${codes})${how === "" ? "" : `; ${how}`}`);
   });
 }
+
+function wordsOf(needs: string): (readonly [what: string, how: string])[] {
+  return needs.split(", ").flatMap((need) => [WORDS.get(need)].filter((known) => known !== undefined));
+}
+
+/** Returns how to have a check judged. A part that the command cannot judge makes the others useless. */
+function howTo(needs: string): string {
+  const hows = wordsOf(needs).map(([, how]) => how);
+  return hows.find((one) => one.startsWith(ONLY)) ?? hows.join(" and ");
+}
+
+const ONLY = "only ";

@@ -31,19 +31,38 @@ export function widthOf(
   return isTTY === true && columns > 0 ? columns : DEFAULT_WIDTH;
 }
 
-/** Breaks lines at spaces so that they fit the width, if their words do. The rest of a line is indented more. */
+/**
+ * Returns the width at which text is wrapped and tables are shortened on a terminal. As with kubectl and gh, output to
+ * a pipe or a file is complete, even if COLUMNS is set: another program could not tell a shortened name from a complete
+ * one.
+ */
+export function wrapWidthOf(stream: Parameters<typeof widthOf>[0], environment: Environment): number {
+  return stream.isTTY === true ? widthOf(stream, environment) : Infinity;
+}
+
+/** Matches a command that users copy: one in backticks, or one that starts with the name of a program. */
+const COPIED = /`[^`]+`|\b(?:kubectl|helm|aws|ack-role-resolver) [\w./:=|-]+(?: [\w./:=|-]+)*/g;
+/** Stands for a space at which a line is not broken. Printable text does not contain it. */
+const KEPT_SPACE = "\u0000";
+
+/**
+ * Breaks lines at spaces so that they fit the width, if their words do. The rest of a line is indented more. A command
+ * is never broken.
+ */
 export function wrapLines(lines: readonly string[], width: number): string[] {
+  if (width === Infinity) return [...lines];
   return lines.flatMap((line) => {
     const [indent = ""] = /^ */.exec(line) ?? [];
     const wrapped = [""];
-    for (const word of line.slice(indent.length).split(/ (?=\S)/)) {
+    const text = line.slice(indent.length).replaceAll(COPIED, (command) => command.replaceAll(" ", KEPT_SPACE));
+    for (const word of text.split(/ (?=\S)/)) {
       const before = wrapped.at(-1) ?? "";
       const start = before === "" ? `${indent}${wrapped.length > 1 ? "  " : ""}` : `${before} `;
       const isTooLong = before !== "" && stripVTControlCharacters(start + word).length > width;
       if (isTooLong) wrapped.push(`${indent}  ${word}`);
       else wrapped[wrapped.length - 1] = start + word;
     }
-    return wrapped;
+    return wrapped.map((one) => one.replaceAll(KEPT_SPACE, " "));
   });
 }
 

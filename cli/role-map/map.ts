@@ -7,9 +7,9 @@ import { auditWithProgress } from "../input/audited.ts";
 import { mapInput } from "./map-input.ts";
 import { CHECK_FIELDS, Only } from "../input/only.ts";
 import { isUnreadable, readStates, type State } from "../input/state.ts";
-import { EXIT, type ExitStatus, type IO, writeLines } from "../io.ts";
+import { EXIT, type ExitStatus, type IO, withoutNotes, writeLines, writeText } from "../io.ts";
 import { unionOf } from "../output/by-root.ts";
-import { coverageWithoutTemplates, isIncomplete, unjudgedTemplates, writeCoverage } from "../output/coverage.ts";
+import { coverageWithoutTemplates, isIncomplete, unjudgedTemplates, writeNotJudged } from "../output/coverage.ts";
 import { isFailing } from "../output/located-finding.ts";
 import { mapSummary, writePage } from "./page-file.ts";
 import { runWithProgress } from "../output/progress.ts";
@@ -20,14 +20,14 @@ export async function runMap(settings: SettingsFor<"map">, io: IO): Promise<Exit
   const states = await readStates(settings, io, { stdinCommand: "map -", inAllNamespaces: true });
   const [{ faults, unjudged }] = states;
   if (isUnreadable(faults, io)) return EXIT.usage;
-  writeLines(io.stderr, only.noObjectLines(states));
+  writeText(withoutNotes(io, settings).stderr, only.noObjectLines(states), io);
   const results = states.map((state) => mapOf(state, only, settings, io));
   const maps = results.map(({ map }) => map);
   await writePage(maps, settings.html ?? "", io);
   writeLines(settings.html === "-" ? io.stderr : io.stdout, maps.map((map) => mapSummary(map, settings.html ?? "")));
-  const coverage = coverageWithoutTemplates(unionOf(states), unjudged);
-  writeCoverage(coverage, io);
-  return results.some(({ isFailed }) => isFailed) || isIncomplete(coverage, settings.failOn)
+  const covered = coverageWithoutTemplates(unionOf(states), unjudged);
+  writeNotJudged(covered, settings, io);
+  return results.some(({ isFailed }) => isFailed) || isIncomplete(covered, settings.failOn)
     ? EXIT.findings
     : EXIT.fine;
 }

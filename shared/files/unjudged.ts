@@ -2,20 +2,19 @@ import { SELECTOR_GROUP } from "../core/ack-groups.ts";
 import { kindOf, KINDS } from "../kinds.ts";
 import { isJsonObject, type JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
-import { countOf } from "../formats/text.ts";
 import { containedObjects, isManifest } from "./contained.ts";
 
 /** The reasons for which objects that can choose a role are not judged, and how to have them judged. */
 export const UNJUDGED = {
   unrendered: ["in templates that are not rendered", "helm template . | ack-role-resolver lint -"],
   patch: ["in Kustomize patches", "kubectl kustomize DIR | ack-role-resolver lint -"],
-  reference: ["to identities in variables or unknown fields", "lint the clusters that result", "reference"],
+  reference: ["to identities in variables or unknown fields", "lint the clusters that result", "references"],
   embedded: ["in other objects or files, in an unknown form", "write them to a file that lint reads"],
   "unknown-kind": ["of an unknown kind", "correct the kind, or report it"],
   unreadable: ["in unreadable files", "correct the files, or exclude them with --ignore"],
   template: ["in templates of other objects", "ack-role-resolver lint"],
-  unlisted: ["that the cluster does not list", "grant the right to list them", "kind"],
-} as const satisfies Record<string, readonly [where: string, command: string, what?: string]>;
+  unlisted: ["that the cluster does not list", "grant the right to list them", "kinds"],
+} as const satisfies Record<string, readonly [where: string, how: string, what?: string]>;
 
 export type UnjudgedReason = keyof typeof UNJUDGED;
 
@@ -55,7 +54,7 @@ export function mentionsIn(text: string): number {
  * should exclude texts without mentions.
  */
 export function hiddenIn(object: JsonObject): readonly Pick<Unjudged, "reason" | "count">[] {
-  if (RESEMBLES.some((resembles) => resembles(object))) return [{ reason: "unknown-kind", count: 1 }];
+  if (isOfUnknownKind(object)) return [{ reason: "unknown-kind", count: 1 }];
   const judged = new Set<unknown>(containedObjects(object).map((one) => one.object));
   const all = [
     { reason: "embedded", count: countHidden(object, judged) },
@@ -113,14 +112,51 @@ export function countUnjudged(all: readonly Unjudged[]): Partial<Record<Unjudged
   return counts;
 }
 
-/** Returns `2 not judged: 2 objects in Kustomize patches (COMMAND)`. */
-export function unjudgedText(counts: Partial<Record<UnjudgedReason, number>>): string {
+/** Whether the object has the group of a kind that can choose a role, but no such kind is known. */
+export function isOfUnknownKind(object: JsonObject): boolean {
+  return RESEMBLES.some((resembles) => resembles(object));
+}
+
+const OTHER_KINDS = "no ACK or CAPA kind";
+
+/**
+ * Returns `2 objects not judged: in Kustomize patches`, with the numbers if there are several reasons; null if there is
+ * none. `others` is the number of objects that cannot choose a role.
+ */
+export function unjudgedText(counts: Partial<Record<UnjudgedReason, number>>, others = 0): string | null {
+  const reasons = [
+    [OTHER_KINDS, others] as const, ...reasonsIn(counts).map(([reason, count]) => [whyOf(reason), count] as const),
+  ].filter(([, count]) => count > 0);
+  if (reasons.length === 0) return null;
+  const sum = reasons.reduce((total, [, count]) => total + count, 0);
+  const texts = reasons.map(([why, count]) => (reasons.length === 1 ? why : `${why} (${shown(count)})`));
+  return `${shown(sum)} ${sum === 1 ? "object" : "objects"} not judged: ${texts.join(", ")}`;
+}
+
+/** Returns where the objects are, or what is not judged instead of objects. */
+function whyOf(reason: UnjudgedReason): string {
+  const [where, , what]: readonly [string, string, string?] = UNJUDGED[reason];
+  return what === undefined ? where : `${what} ${where}`;
+}
+
+function shown(count: number): string {
+  return count.toLocaleString("en");
+}
+
+function reasonsIn(counts: Partial<Record<UnjudgedReason, number>>): (readonly [UnjudgedReason, number])[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
-  const reasons = (Object.keys(UNJUDGED) as UnjudgedReason[]).flatMap((reason) => {
-    const count = counts[reason] ?? 0;
-    const [where, command, what = "object"]: readonly [string, string, string?] = UNJUDGED[reason];
-    return count === 0 ? [] : [{ count, text: `${countOf(count, what)} ${where} (${command})` }];
-  });
-  const sum = reasons.reduce((total, { count }) => total + count, 0);
-  return sum === 0 ? "0 not judged" : `${sum} not judged: ${reasons.map(({ text }) => text).join(", ")}`;
+  return (Object.keys(UNJUDGED) as UnjudgedReason[]).map((reason) => [reason, counts[reason] ?? 0] as const);
+}
+
+/** Returns for each reason how to have the objects judged, and how many each file contains. */
+export function unjudgedLines(all: readonly Unjudged[], otherKinds: ReadonlyMap<string, number> = new Map()): string[] {
+  const others = Array.from(otherKinds, ([kind, count]) => `    ${kind}: ${shown(count)}`);
+  const byReason = Map.groupBy(all, ({ reason }) => reason);
+  return [
+    ...(others.length === 0 ? [] : [`not judged: ${OTHER_KINDS}`, ...others]),
+    ...[...byReason].flatMap(([reason, own]) => {
+      const files = own.flatMap(({ file, count }) => (file === null ? [] : [`    ${file}: ${shown(count)}`]));
+      return [`not judged: ${whyOf(reason)}; to judge them: ${UNJUDGED[reason][1]}`, ...files];
+    }),
+  ];
 }

@@ -25,53 +25,48 @@ function parsed(stdout: string): Report {
   return JSON.parse(stdout);
 }
 
-const REPORT = `8 objects: 3 selectors, 3 resources; 2 without resolution annotations
+const REPORT = `8 objects: 3 selectors, 3 resources; 2 without resolution annotations; \
+some checks need more input (-v for details)
 1  malformed selector (not effective)
-0  effective selectors that the webhook would deny
 1  resource in conflict
-0  resources without a role in the CARM maps
-0  resources whose account or region differs from their resolution
-0  selectors and resources that use a forbidden account
 1  resource that uses the controller's own role
-0  selectors that select no resource
-0  resources whose controller last used another role
 1  object with stale annotations
-0  identities that no namespace may use
-0  identities that every namespace may use
-0  identities whose source does not exist
-0  objects that use other namespaces
-0  objects with other findings
 
 Malformed selectors (not effective)
--:22: deny IRS-02 IAMRoleSelector team-b spec.arn
-    "arn:aws:iam:444455556666:role/team-b" is not an ARN: it has fewer than six parts separated by ':'
+-:22: deny IRS-02 IAMRoleSelector team-b spec.arn: \
+"arn:aws:iam:444455556666:role/team-b" is not an ARN: it has fewer than six parts separated by ':'
     fix: write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME
 
 Resources in conflict
--:30: deny ACK-03 Queue team-a/q1 metadata
-    Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]; controllers do not \
+-:30: deny ACK-03 Queue team-a/q1 metadata: \
+Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]; controllers do not \
 reconcile the resource
     fix: restrict or delete selectors until only one selects the resource
 
 Resources that use the controller's own role
--:38: warn ACK-05 Bucket team-b/b1 metadata
-    No IAMRoleSelector selects the resource, so the controller's own role is used
+-:38: warn ACK-05 Bucket team-b/b1 metadata: \
+No IAMRoleSelector selects the resource, so the controller's own role is used
     fix: label the resource or its namespace so that a selector matches, unless the controller's account is intended
 
 Objects with stale annotations
--:33: warn ACK-02 Queue team-a/q1 metadata.annotations[ack-role-resolver.io/conflicting-selectors]
-    ack-role-resolver.io/conflicting-selectors is "queues,old" but should be "queues,team-a"; \
+-:33: warn ACK-02 Queue team-a/q1 metadata.annotations[ack-role-resolver.io/conflicting-selectors]: \
+ack-role-resolver.io/conflicting-selectors is "queues,old" but should be "queues,team-a"; \
 ack-role-resolver.io/reason is absent but should be \
 "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]"
     fix: wait until the webhook updates the annotations, or write the object again, for example with \
 \`kubectl annotate --overwrite\`
 `;
 
-test("text output shows the counts and each section that has findings; stderr lists the skipped checks", async (t) => {
+test("text output shows the counts and each section that has findings; -v lists the skipped checks", async (t) => {
   const { status, stdout, stderr } = await runCommand(ARGUMENTS, { stdin: STATE });
   t.equal(status, 1);
   t.equal(stdout, REPORT);
-  t.match(stderr, /^(not judged: .*\n)*not judged: accounts of roles \(IRS-04\); pass --allowed-accounts or /);
+  t.equal(stderr, "");
+  const all = await runCommand([...ARGUMENTS, "-v"], { stdin: STATE });
+  t.match(all.stderr, /^(not judged: .*\n)*not judged: accounts of roles \(IRS-04\); pass --allowed-accounts or /);
+  const quiet = await runCommand([...ARGUMENTS, "--quiet"], { stdin: STATE });
+  t.equal(quiet.stdout, REPORT.slice(REPORT.indexOf("Malformed")));
+  t.equal(quiet.stderr, "");
 });
 
 const NO_USAGE = { byIdentity: [], byAccount: [], omittedIdentities: 0, omittedAccounts: 0 };
@@ -79,7 +74,7 @@ const NO_USAGE = { byIdentity: [], byAccount: [], omittedIdentities: 0, omittedA
 test("JSON output contains the counts and the findings; each finding has a section", async (t) => {
   const { status, stdout, stderr } = await runCommand([...ARGUMENTS, "-o", "json"], { stdin: STATE });
   t.equal(status, 1);
-  t.equal(stderr, "8 objects judged, 0 not judged\n");
+  t.equal(stderr, "");
   const { summary, findings, notApplied, ...rest } = parsed(stdout);
   t.match(rest, { coverage: { judged: 8, notJudged: 0 }, skippedFiles: {}, clusterUsage: NO_USAGE });
   t.match(summary, { objects: 8, selectors: 3, malformed: 1, conflicts: 1, onDefault: 1, denied: 2, warned: 2 });
@@ -91,7 +86,7 @@ test("JSON output contains the counts and the findings; each finding has a secti
 test("exits 0 if no finding exists, or if every finding is a warning and --fail-on warn is not set", async (t) => {
   const { status, stdout } = await runCommand(["audit", "-"], { stdin: GOOD });
   t.equal(status, 0);
-  t.match(stdout, /^2 objects: 1 selector, 1 resource; .*\n(?:0 .*\n){15}$/);
+  t.match(stdout, /^2 objects: 1 selector, 1 resource; .*\n$/, "one line");
   const unselected = GOOD.replace("[default]", "[other]");
   t.equal((await runCommand(["audit", "-"], { stdin: unselected })).status, 0);
   t.equal((await runCommand(["audit", "-", "--fail-on", "warn"], { stdin: unselected })).status, 1);
@@ -104,8 +99,8 @@ test("denies a role whose account is not one of --allowed-accounts", async (t) =
   t.match(stdout, "\n1  selector or resource that uses a forbidden account\n");
   t.match(
     stdout,
-    "-:4: deny IRS-04 IAMRoleSelector a spec.arn\n" +
-      "    account 111122223333 is not one of the allowed accounts: 999999999999\n",
+    "-:4: deny IRS-04 IAMRoleSelector a spec.arn: " +
+      "account 111122223333 is not one of the allowed accounts: 999999999999\n",
   );
   t.equal((await runCommand(["audit", "-", "--allowed-accounts", "111122223333"], { stdin: GOOD })).status, 0);
 });
@@ -141,7 +136,8 @@ test("text output shows the number of clusters for each identity and each accoun
   const { stdout } = await runCommand(["audit", "-", "--runtime", "extended"], { stdin: CLUSTERS });
   const [first = "", ...lines] = stdout.split("\n");
   t.equal(first,
-    "5 objects: 0 selectors, 0 resources, 2 identities, 3 clusters; 3 without resolution annotations");
+    "5 objects: 0 selectors, 0 resources, 2 identities, 3 clusters; 3 without resolution annotations; some checks need "
+      + "more input (-v for details)");
   t.ok(lines.includes("1  identity that every namespace may use"));
   t.match(stdout, `
 Clusters by identity
@@ -153,8 +149,7 @@ Clusters by account
 1  account 111122223333
 
 Identities that every namespace may use
--:4: warn CI-04 AWSClusterStaticIdentity all spec.allowedNamespaces
-`);
+-:4: warn CI-04 AWSClusterStaticIdentity all spec.allowedNamespaces: `);
 });
 
 test("text output lists 20 identities and accounts, and counts the others", async (t) => {
@@ -167,7 +162,7 @@ spec: {identityRef: {kind: AWSClusterStaticIdentity, name: "s${i}"}}
   const stdin = Array.from({ length: 121 }, (_, i) => cluster(i)).join("");
   const { stdout } = await runCommand(["audit", "-"], { stdin });
   t.match(stdout, "AWSClusterStaticIdentity/s115\nand 101 more\n\nClusters by account\n121  an unknown account\n");
-  t.match(stdout, ", 0 identities, 121 clusters; 121 without resolution annotations\n");
+  t.match(stdout, ", 0 identities, 121 clusters; 121 without resolution annotations; ");
 });
 
 const ACCOUNT = {
@@ -193,7 +188,7 @@ Settings from the Deployments: --mode=selectors --team-level-carm=false --servic
 --controller-account=111122223333 --controller-role=arn:aws:iam::111122223333:role/ack-s3
 note: --region=us-east-1 contradicts the Deployments: eu-west-1 in ack-system/ack-s3
 `);
-  t.match(stdout, /warn AUD-15 Deployment ack-system\/ack-s3 spec\.template\.spec\.containers\n {4}the controller /);
+  t.match(stdout, /warn AUD-15 Deployment ack-system\/ack-s3 spec\.template\.spec\.containers: the controller /);
   t.match(stdout, "IRS-05", "the account of the controllers is known");
   t.match((await runCommand(["audit", "-", "-o", "junit"], { stdin: CONTROLLERS })).stderr,
     /^Settings from the Deployments: --mode=selectors /m, "a format of other programs lacks them");
@@ -218,6 +213,6 @@ ${GOOD}`;
   t.match(stdout, "ack-system/ack-s3  CARM maps, TeamLevelCARM  eu-west-1  all namespaces  EKS Pod Identity or");
   t.match(stdout, "\n1  resource without a role in the CARM maps\n");
   const { stdout: stated } = await runCommand(["audit", "-", "--mode", "selectors"], { stdin });
-  t.match(stated, "\n0  resources without a role in the CARM maps\n");
+  t.notMatch(stated, "without a role in the CARM maps");
   t.match(stated, "\nnote: --mode=selectors contradicts the Deployments: carm in ack-system/ack-s3\n");
 });

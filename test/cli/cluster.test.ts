@@ -5,7 +5,7 @@ import { ACK_SELECTOR_CRD, olderACKSelectorCRD } from "../fixtures/ack-selector-
 import {
   BUCKETS, definition, DEFINITIONS, FakeCluster, NAMESPACES_PATH, resource, SELECTORS_PATH,
 } from "../shared/api/fake-cluster.ts";
-import { type CommandResult, runCommand, withoutCoverage } from "./run-command.ts";
+import { type CommandResult, runCommand } from "./run-command.ts";
 
 const selector = (name: string, arn: string, namespace: string): object => ({
   metadata: { name, resourceVersion: "7", managedFields: [{ manager: "kubectl" }] },
@@ -57,7 +57,7 @@ test("resolve, audit, impact and lint read the objects of a cluster and sort the
     "team-b     Bucket/b2  selected  111122223333/b",
     "",
   ].join("\n"));
-  t.equal(withoutCoverage(resolved.stderr), "", "no progress is shown if stderr is not a terminal");
+  t.equal(resolved.stderr, "", "no progress is shown if stderr is not a terminal");
   const impact = await run("impact", "-");
   t.equal(impact.status, 1);
   t.match(impact.stdout, /^2 resources: 1 other account, 1 unchanged\n/);
@@ -70,7 +70,7 @@ test("resolve, audit, impact and lint read the objects of a cluster and sort the
   });
   t.match(
     (await run("lint", "--allowed-accounts", "999999999999")).stdout,
-    /^deny IRS-04 IAMRoleSelector a spec\.arn and 1 more: IAMRoleSelector b\n/,
+    /^deny IRS-04 IAMRoleSelector a spec\.arn: [^\n]+ \(and 1 more: IAMRoleSelector b\)\n/,
     "a cluster object has no file name in text output",
   );
 });
@@ -85,10 +85,10 @@ test("audit reports a CRD that lacks fields, an unknown ACK group, and a kind th
   });
   const { stdout, status } = await run("audit");
   t.equal(status, 0, "the findings are warnings");
-  t.match(stdout, /warn AUD-08 CustomResourceDefinition iamroleselectors\.services\.k8s\.aws spec\.versions\n/);
+  t.match(stdout, /warn AUD-08 CustomResourceDefinition iamroleselectors\.services\.k8s\.aws spec\.versions: /);
   t.match(stdout, "the CRD does not define spec.resourceLabelSelector, which the CRD of ACK's charts defines");
-  t.match(stdout, /warn AUD-09 CustomResourceDefinition things\.new\.services\.k8s\.aws spec\.group\n/);
-  t.match(stdout, /warn AUD-10 CustomResourceDefinition things\.new\.services\.k8s\.aws spec\.names\.plural\n/);
+  t.match(stdout, /warn AUD-09 CustomResourceDefinition things\.new\.services\.k8s\.aws spec\.group: /);
+  t.match(stdout, /warn AUD-10 CustomResourceDefinition things\.new\.services\.k8s\.aws spec\.names\.plural: /);
   t.notMatch(stdout, "buckets.s3.services.k8s.aws");
   const known = await run("audit", "--extra-groups", "new.services.k8s.aws");
   t.notMatch(known.stdout, "AUD-09");
@@ -122,17 +122,17 @@ test("audit names the Pods whose sidecar does not follow the profile of the inst
   const run = await onFakeCluster(t, prepare("strict"));
   const { stdout, status } = await run("audit");
   t.equal(status, 0, "the finding is a warning");
-  t.match(stdout, /warn AUD-16 Pod ack-system\/old spec\.containers\[0\]\n/);
+  t.match(stdout, /warn AUD-16 Pod ack-system\/old spec\.containers\[0\]: /);
   t.match(stdout, "run `kubectl -n ack-system delete pod old`");
-  t.match(stdout, /warn AUD-16 Pod ack-system\/own spec\.containers\[0\]\n/, "it follows another namespace");
+  t.match(stdout, /warn AUD-16 Pod ack-system\/own spec\.containers\[0\]: /, "it follows another namespace");
   t.notMatch(stdout, "ack-system/new");
   const enforced = await onFakeCluster(t, prepare("enforce"));
   t.notMatch((await enforced("audit")).stdout, "AUD-16");
   t.match((await enforced("audit", "--profile", "strict")).stdout, "AUD-16", "before the upgrade");
   const blind = await onFakeCluster(t, (cluster) => cluster.errors.set("/api/v1/configmaps", { status: 403 }));
   const needs = "the right to list Pods, and ConfigMaps of the name ack-role-resolver-profile";
-  t.match((await blind("audit")).stderr, needs);
-  t.notMatch((await blind("audit", "--check", "AUD-16=off")).stderr, needs);
+  t.match((await blind("audit", "-v")).stderr, needs);
+  t.notMatch((await blind("audit", "-v", "--check", "AUD-16=off")).stderr, needs);
 });
 
 const DEPLOYMENTS = "/apis/apps/v1/deployments";
@@ -145,7 +145,7 @@ test("audit reads the Deployments of the controllers, and says if it may not", a
   });
   const { stdout } = await run("audit");
   t.match(stdout, "\nack-system/ack-s3  nothing: it exits  eu-west-1  all namespaces  EKS Pod Identity");
-  t.match(stdout, "warn AUD-15 Deployment ack-system/ack-s3 spec.template.spec.containers\n");
+  t.match(stdout, "warn AUD-15 Deployment ack-system/ack-s3 spec.template.spec.containers: ");
   const denied = await onFakeCluster(t, (cluster) => {
     for (const path of [DEPLOYMENTS, DEPLOYMENTS_OF_ACK]) cluster.errors.set(path, { status: 403 });
   });
@@ -174,7 +174,7 @@ test("lint and audit report a CARM map outside the system namespace", async (t) 
   const stray = { metadata: { name: "ack-role-account-map", namespace: "team-a", resourceVersion: "1" }, data: {} };
   const run = await onFakeCluster(t, (cluster) => cluster.objects.set(ALL_MAPS, [stray]));
   for (const command of ["lint", "audit"]) {
-    const { stdout, stderr } = await run(command);
+    const { stdout, stderr } = await run(command, "-v");
     t.match(stdout, /warn CM-07 ConfigMap team-a\/ack-role-account-map/, command);
     t.notMatch(stderr, ALL_MAPS_RIGHT, command);
   }
@@ -185,8 +185,8 @@ test("lint and audit report that CM-07 is skipped if the user may not list all C
   for (const command of ["lint", "audit"]) {
     const { stdout } = await run(command, "-o", "json");
     t.match(stdout, /"code": "CM-07",\s+"needs": "the right to list the CARM maps by name in all namespaces"/, command);
-    t.match((await run(command)).stderr, ALL_MAPS_RIGHT, command);
-    t.notMatch((await run(command, "--check", "CM-07=off")).stderr, ALL_MAPS_RIGHT, command);
+    t.match((await run(command, "-v")).stderr, ALL_MAPS_RIGHT, command);
+    t.notMatch((await run(command, "-v", "--check", "CM-07=off")).stderr, ALL_MAPS_RIGHT, command);
   }
   t.notMatch((await run("resolve")).stderr, ALL_MAPS_RIGHT, "resolve does not need these maps");
 });
@@ -241,7 +241,7 @@ test("an unknown ACK kind that cannot be listed causes a warning, and is not jud
   const { status, stderr } = await run("resolve");
   t.equal(status, 0, stderr);
   t.match(stderr, /^warning: cannot list [^\n]*new\.services\.k8s\.aws[^\n]*; the result omits its objects\n/);
-  const coverage = "1 not judged: 1 kind that the cluster does not list (grant the right to list them)\n";
+  const coverage = "1 object not judged: kinds that the cluster does not list";
   t.match(stderr, coverage);
   for (const command of ["resolve", "audit", "lint"]) {
     const failed = await run(command, "--fail-on", "unjudged");

@@ -4,6 +4,7 @@ import { COMPLETE, COMPLETION_FILE, started } from "../../cli/plugin.ts";
 import { runCommandLine } from "../../cli/program.ts";
 import { SCRIPTS, SHELLS } from "../../cli/completion/scripts.ts";
 import { COMMANDS } from "../../shared/core/setting-definition.ts";
+import { shorthandsOf } from "../../cli/command-options.ts";
 import { DEFINITIONS } from "../../shared/core/settings.ts";
 import { updatesGolden } from "../programs/environment.ts";
 import { SELECTORS_PATH } from "../shared/api/fake-cluster.ts";
@@ -39,7 +40,8 @@ test("completes commands and subcommands, with their descriptions", async (t) =>
 
 test("completes every flag of every command", async (t) => {
   for (const command of COMMANDS) {
-    const flags = DEFINITIONS.filter(([, { commands }]) => commands.includes(command)).map(([, { flag }]) => flag);
+    const own = DEFINITIONS.filter(([, { commands }]) => commands.includes(command)).map(([, { flag }]) => flag);
+    const flags = [...own, ...shorthandsOf(command).flatMap(({ long }) => long ?? [])];
     const answers = (await complete(...command.split(" "), "--")).slice(0, -1);
     t.same(answers.toSorted(), flags.toSorted(), command);
   }

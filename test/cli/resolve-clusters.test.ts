@@ -99,7 +99,7 @@ test("the Deployment of CAPA states its version, also for a change of the same m
     spec: { template: { spec: { containers: [{ image: `mirror.example/cluster-api-aws-controller:${version}` }] } } },
   });
   const dir = t.testdir({ "objects.yaml": UNRESTRICTED, "capa.json": capa("v2.8.4") });
-  const earlier = await runCommand(["resolve", dir]);
+  const earlier = await runCommand(["resolve", dir, "-v"]);
   t.match(earlier.stdout, /selected +AWSClusterStaticIdentity\/s/);
   t.match(earlier.stderr, "identities are judged as CAPA v2.8.4 stores them, the version in Deployment capa-");
   t.match((await runCommand(["resolve", dir, "--capa-version", "v2.10.0"])).stdout, /refused +ERR_IDENTITY_NAMESPACE/);

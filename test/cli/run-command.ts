@@ -47,10 +47,3 @@ class CapturedStream extends Writable {
     done();
   }
 }
-
-/** Returns standard error without its last line, which must state that every object was judged. */
-export function withoutCoverage(stderr: string): string {
-  const before = stderr.replace(/^\d+ objects? judged, 0 not judged\n$/m, "");
-  if (before === stderr) throw new Error(`no coverage in: ${stderr}`);
-  return before;
-}

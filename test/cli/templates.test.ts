@@ -77,7 +77,7 @@ spec: {arn: "arn:aws:iam::111122223333:role/a", namespaceSelector: {names: [team
   });
   const resolve = await runCommand(["resolve", "-", "-o", "json"], { stdin: GRAPH });
   t.same(JSON.parse(resolve.stdout), []);
-  t.match(resolve.stderr, /0 objects judged, 2 not judged: 2 objects in templates of other objects \([^)]*lint\)\n$/);
+  t.equal(resolve.stderr, "2 objects not judged: in templates of other objects (-v for details)\n");
 });
 
 test("an object that a provider creates once needs no expression", async (t) => {

@@ -94,7 +94,7 @@ async function run(
 async function audits(t: Test, cluster: Cluster): Promise<void> {
   const { code, stdout, stderr } = await run(cluster, ["audit", "-o", "json", "--allowed-accounts", "111122223333"]);
   t.equal(code, 1);
-  t.equal(stderr, "15 objects judged, 0 not judged\n");
+  t.equal(stderr, "");
   t.match(JSON.parse(stdout), {
     summary: {
       selectors: 4, resources: 3, malformed: 1, conflicts: 0, drift: 0, unexpectedAccounts: 2, onDefault: 1,
@@ -122,12 +122,12 @@ async function audits(t: Test, cluster: Cluster): Promise<void> {
   });
   const linted = await run(cluster, ["lint"]);
   t.equal(linted.code, 1);
-  t.match(linted.stdout, "deny FE-01 FieldExport team-a/evil spec.to.name\n");
+  t.match(linted.stdout, "deny FE-01 FieldExport team-a/evil spec.to.name: ");
   const text = await run(cluster, ["audit"]);
   t.match(
     text.stdout,
     new RegExp(
-      "^\\d+ objects: 4 selectors, 3 resources; 3 without resolution annotations\n" +
+      "^\\d+ objects: 4 selectors, 3 resources; 3 without resolution annotations; [^\n]+\n" +
         "1 {2}malformed selector \\(not effective\\)\n",
     ),
   );

@@ -31,11 +31,11 @@ test("impact denies the removal of the annotation that chooses a role, and shows
     t.equal(status, 1);
     t.match(stdout, /^1 resource: 1 now refused, 0 unchanged\n[^]* ERR_SELECTOR_NOT_GRANTED\n/);
     t.match(stdout, new RegExp("\nThe webhook would deny\n-:1: deny NS-04 Namespace team-a "
-      + `metadata\\.annotations\\[${OWNER}\\]\n {4}the change removes the role of 1 resource in account ${FIRST}: `));
+      + `metadata\\.annotations\\[${OWNER}\\]: the change removes the role of 1 resource in account ${FIRST}: `));
   }
   const team = await impact(t, [{ ...account, [TEAM]: "blue" }, account], ["--team-level-carm"]);
   t.equal(team.status, 1);
-  t.match(team.stdout, `deny NS-04 Namespace team-a metadata.annotations[${TEAM}]\n`);
+  t.match(team.stdout, `deny NS-04 Namespace team-a metadata.annotations[${TEAM}]: `);
   t.match(team.stdout, `the role of key "${FIRST}" replaces that of 1 resource in account ${FIRST}: Bucket team-a/b1`);
   t.equal((await impact(t, [{ ...account, [TEAM]: "blue" }, account])).status, 0, "controllers do not read the team");
 });
@@ -74,13 +74,13 @@ data:
 `;
   const { status, stdout } = await runCommand(["lint", "-", "--mode", "carm"], { stdin });
   t.equal(status, 1);
-  t.equal(stdout, `-:6: deny CM-16 ConfigMap ack-system/ack-role-account-map data[1402433619]
-    the key is the number 1402433619, as which YAML reads 012345670123
+  t.equal(stdout, `-:6: deny CM-16 ConfigMap ack-system/ack-role-account-map data[1402433619]: \
+the key is the number 1402433619, as which YAML reads 012345670123
     fix: put the key in quotes: "012345670123"
--:5: deny CM-16 ConfigMap ack-system/ack-role-account-map data[9.876543e+10]
-    the key is the number 9.876543e+10, as which YAML reads 098765432109
+-:5: deny CM-16 ConfigMap ack-system/ack-role-account-map data[9.876543e+10]: \
+the key is the number 9.876543e+10, as which YAML reads 098765432109
     fix: put the key in quotes: "098765432109"
-1 checked, 2 denied, 0 warned, 0 not judged
+1 checked, 2 denied, 0 warned; some checks need more input (-v for details)
 `);
 });
 
@@ -90,8 +90,8 @@ test("why and lint speak of annotations and maps, not of selectors", async (t) =
   });
   const flags = ["--mode", "carm", "--controller-account", "999988887777"];
   const linted = await runCommand(["lint", "-", ...flags], { stdin });
-  t.match(linted.stdout, `warn ACK-05 Bucket team-a/b1 metadata
-    The namespace names no account, so the controller's own role is used
+  t.match(linted.stdout, `warn ACK-05 Bucket team-a/b1 metadata: \
+The namespace names no account, so the controller's own role is used
     fix: annotate the namespace with ${OWNER}, unless the controller's account is intended
 `);
   const explained = await runCommand(["why", "Bucket/b1", "-n", "team-a", "--from", "-", ...flags], { stdin });

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { formatTable, widthOf } from "../../../cli/output/terminal.ts";
+import { formatTable, widthOf, wrapLines } from "../../../cli/output/terminal.ts";
 import { runCommand } from "../run-command.ts";
 import { STATE } from "../state.ts";
 
@@ -37,8 +37,29 @@ test("the width of the output is COLUMNS, else the width of the terminal, else 8
   t.end();
 });
 
+test("wraps text at spaces, but no command that users copy", (t) => {
+  const fix = "  fix: set `kubectl annotate -n a b` or run helm template . | ack-role-resolver lint -; or wait";
+  t.same(wrapLines([fix], 24), [
+    "  fix: set", "    `kubectl annotate -n a b`", "    or run",
+    "    helm template . | ack-role-resolver lint -;", "    or wait",
+  ]);
+  t.same(wrapLines(["a b"], Infinity), ["a b"]);
+  t.end();
+});
+
+test("findings and the summary fit a terminal, and are complete in a pipe", async (t) => {
+  for (const command of ["lint", "audit"]) {
+    const lines = async (terminal: boolean): Promise<string[]> => {
+      const environment = { NO_COLOR: "1", COLUMNS: "100" };
+      const options = { stdin: STATE, terminal, columns: 80, environment };
+      return (await runCommand([command, "-"], options)).stdout.split("\n");
+    };
+    for (const line of await lines(true)) t.ok(line.length <= 100, line);
+    t.ok((await lines(false)).some((line) => line.length > 100), command);
+  }
+});
+
 const COLORED: readonly (readonly [argv: readonly string[], text: string])[] = [
-  [["audit", "-"], "\u001b[2m0  resources without a role in the CARM maps\u001b[22m\n"],
   [["audit", "-"], "\n1  resource in conflict\n"],
   [["lint", "-"], "\u001b[31mdeny\u001b[39m IRS-02"],
   [["resolve", "-"], "\u001b[32mselected\u001b[39m"],
