@@ -2,14 +2,14 @@ import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
+import { wrapLines } from "../cli/output/terminal.ts";
 import { runProgram } from "../test/programs/run-program.ts";
 
 const ROOT = path.join(import.meta.dirname, "..");
 const EXAMPLES = "manifests/examples";
 /** What a reader tries first: what is wrong, what follows from it, and the whole picture. */
 const COMMANDS = [
-  // Standard error lists what lint cannot judge without further settings.
-  `lint ${EXAMPLES}/analytics/iamroleselectors.yaml 2>/dev/null`,
+  `lint ${EXAMPLES}/analytics/iamroleselectors.yaml`,
   `resolve ${EXAMPLES} --only namespace=analytics-ingest`,
   `map ${EXAMPLES} --html role-map.html`,
 ] as const;
@@ -54,12 +54,12 @@ const STYLE = [
   "}",
 ].join("\n");
 
-/** Returns the picture of a terminal. A line that is longer than the terminal continues in the next one. */
+/** Returns the picture of a terminal. The programs wrap their lines at its width. */
 export function sessionPicture(steps: readonly Step[]): string {
   const lines = steps.flatMap(({ command, output }, i) => [
     ...(i === 0 ? [] : [""]),
     `<tspan class="prompt">$ </tspan><tspan class="command">${escaped(`ack-role-resolver ${command}`)}</tspan>`,
-    ...output.trimEnd().split("\n").flatMap(wrapped).map(escaped),
+    ...output.trimEnd().split("\n").flatMap((line) => wrapLines([line], COLUMNS)).map(escaped),
   ]);
   const width = Math.ceil(2 * MARGIN + COLUMNS * CHARACTER.width);
   const height = 2 * MARGIN + lines.length * CHARACTER.height;
@@ -72,10 +72,6 @@ export function sessionPicture(steps: readonly Step[]): string {
     `<rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8"/>`,
     ...texts, "</svg>", "",
   ].join("\n");
-}
-
-function wrapped(line: string): string[] {
-  return line.match(new RegExp(`.{1,${COLUMNS}}`, "g")) ?? [""];
 }
 
 function escaped(text: string): string {
