@@ -9,8 +9,7 @@ import { apiVersionOf, DEFAULT_NAMESPACE, objectReference } from "../shared/form
 import { hypotheticalResources } from "../shared/diagnosis/hypothetical-resource.ts";
 import type { ComparedObject } from "../shared/diagnosis/impact.ts";
 import type { SettingsFor } from "../shared/core/settings.ts";
-import { Adviser } from "./input/advice.ts";
-import { explainResource, hypotheticalObject } from "./input/explained-resource.ts";
+import { explainContext, explainResource, hypotheticalObject } from "./input/explained-resource.ts";
 import { faultyIdentities, faultyIdentityLines, faultySelectorLines, faultySelectors } from "./input/faulty-objects.ts";
 import { Only, RESOURCE_FIELDS, ROLE_FIELDS } from "./input/only.ts";
 import {
@@ -65,15 +64,13 @@ function resolveRoot(state: State, only: Only, settings: SettingsFor<"resolve">,
   const { inventory, root } = state;
   const decisions = decisionSettings(settings);
   const isJSON = settings.output === "json";
-  const context = {
-    inventory, settings: decisions, adviser: new Adviser(state, decisions),
-    isComplete: isJSON || isVerbose(settings),
-  };
+  const context = settings.explain
+    ? explainContext(state, decisions, { isWhole: false, isComplete: isJSON || isVerbose(settings) }) : null;
   const queries = queriesOf(state, only, settings);
   const resolved = mapWithProgress(queries, io, "resources resolved", ({ query, found }): ExplainedResource => {
-    if (!settings.explain) return resolveOne(query, inventory, decisions);
-    const { session, reported, advice, omitted, ...resolution } = explainResource(query, found, context);
-    return isJSON ? resolution : { ...resolution, omitted, session, reported, advice };
+    if (context === null) return resolveOne(query, inventory, decisions);
+    const { session, reported, causes, omitted, ...resolution } = explainResource(query, found, context);
+    return isJSON ? resolution : { ...resolution, omitted, session, reported, causes };
   }).filter((one) => only.hasRole([one]));
   const faulty = faultySelectors(inventory, state.origin);
   const identities = faultyIdentities(state, decisions);

@@ -4,13 +4,12 @@ import type { SettingsFor } from "../shared/core/settings.ts";
 import { DEFAULT_NAMESPACE, objectReference } from "../shared/formats/object-meta.ts";
 import { controllersOfGroup } from "../shared/controllers/controller-deployment.ts";
 import { type Settlement, settleSettings } from "../shared/controllers/controller-settings.ts";
-import { Adviser } from "./input/advice.ts";
 import { openCluster } from "./input/connection.ts";
-import { explainResource } from "./input/explained-resource.ts";
+import { explainContext, explainResource } from "./input/explained-resource.ts";
 import { findNamed, parseNamedResource, readNamed } from "./input/named-resource.ts";
-import { conditionAdvice, conditionReports, isError, type Reported, reportedEvents } from "./input/reported.ts";
+import { conditionReports, isError, type Reported, reportedEvents } from "./input/reported.ts";
 import { isUnreadable, readStates, type State, type StateObject } from "./input/state.ts";
-import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
+import { EXIT, type ExitStatus, type IO, isVerbose, writeJSON, writeLines } from "./io.ts";
 import { settlementLines } from "./output/controllers.ts";
 import { type Explanation, explanationLines } from "./output/explanation.ts";
 import { type ResolvedResource, tableFormat } from "./output/resolution-table.ts";
@@ -35,16 +34,11 @@ export async function runWhy(words: readonly string[], settings: Settings, io: I
   const controllers = controllersOfGroup(state.controllers, objectReference(found.object).group);
   const settlement = settleSettings(settings, controllers);
   const explained = explanationOf(found, state, { ...settings, ...settlement.settings });
-  const ofConditions = conditionAdvice(found, controllers.controllers.map(({ name }) => name));
-  const denials = explained.advice.filter(({ isDenial }) => isDenial);
-  const result = {
-    ...explained, reported: await reportedAbout(found, explained, api),
-    advice: [...denials, ...ofConditions, ...explained.advice.filter((one) => !denials.includes(one))],
-  };
+  const result = { ...explained, reported: await reportedAbout(found, explained, api) };
   if (settings.output === "json") writeJSON(io, result);
   else writeText(io, { ...result, reported: shownOf(result, settings) });
   writeLines(io.stderr, settlementLines(settlement, painter(io.stderr, io.environment)));
-  const isWrong = result.advice.some(({ isDenial }) => isDenial) || result.reported.some(isError);
+  const isWrong = result.causes.some(({ severity }) => severity === "deny") || result.reported.some(isError);
   return isWrong ? EXIT.findings : EXIT.fine;
 }
 
@@ -62,12 +56,9 @@ function writeText(io: IO, result: Parameters<typeof explanationLines>[0][number
 function explanationOf(found: StateObject, state: State, settings: SettledSettings): ResolvedResource & Explanation {
   const [asked] = resourcesIn([found]);
   if (asked === undefined) throw new Error("the object is no resource");
-  const decisions = decisionSettings(settings);
-  const isComplete = settings.logLevel === "debug";
-  const adviser = new Adviser(state, decisions);
-  const { explanation, ...explained } = explainResource(asked.query, found, {
-    inventory: state.inventory, settings: decisions, adviser, isComplete,
-  });
+  const isComplete = isVerbose(settings);
+  const context = explainContext(state, decisionSettings(settings), { isWhole: state.origin === "file", isComplete });
+  const { explanation, ...explained } = explainResource(asked.query, found, context);
   if (explanation === undefined) return explained;
   if (isComplete || explained.outcome === "default") return { ...explained, explanation };
   return { ...explained, omitted: 0, explanation: explanation.filter((one) => one.selects || one.chosen === true) };

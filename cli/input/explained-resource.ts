@@ -1,40 +1,73 @@
-import { resolve } from "../../shared/core/resolve.ts";
-import type { Resolution } from "../../shared/core/resolution.ts";
-import { createdIn, isResource } from "../../shared/core/ack-resource.ts";
+import { isResource } from "../../shared/core/ack-resource.ts";
+import { isSelector } from "../../shared/core/ack-groups.ts";
 import type { DecisionSettings } from "../../shared/core/context.ts";
-import { apiVersionOf } from "../../shared/formats/object-meta.ts";
-import type { Inventory, RoleObject } from "../../shared/core/inventory.ts";
+import type { RoleObject } from "../../shared/core/inventory.ts";
 import type { ChosenSession } from "../../shared/core/session.ts";
-import { explain, explainNearest } from "../../shared/diagnosis/explain.ts";
-import type { Explanation } from "../output/explanation.ts";
+import { SELECTORS } from "../../shared/ack/selectors.ts";
+import { type Cause, diagnose, type DiagnosisContext } from "../../shared/diagnosis/diagnosis.ts";
+import { explain } from "../../shared/diagnosis/explain.ts";
+import { apiVersionOf, objectReference } from "../../shared/formats/object-meta.ts";
+import { RelatedObjects } from "../../shared/diagnosis/related.ts";
+import { editingWays, type Way } from "../output/editing.ts";
+import type { ExplainedCause, Explanation } from "../output/explanation.ts";
+import { locator } from "../output/located-finding.ts";
 import type { ResolvedResource } from "../output/resolution-table.ts";
-import type { Adviser } from "./advice.ts";
-import type { StateObject } from "./state.ts";
+import type { State, StateObject } from "./state.ts";
 
-interface ExplainContext {
-  readonly inventory: Inventory;
-  readonly settings: DecisionSettings;
-  readonly adviser: Adviser;
+interface ExplainContext extends DiagnosisContext<StateObject> {
   /** Whether to explain every selector, instead of those that select the resource or nearly do. */
   readonly isComplete: boolean;
+  readonly locate: ReturnType<typeof locator>;
+}
+
+/** Returns what explanations of resources read. */
+export function explainContext(
+  { inventory, origin, objects, controllers }: State, settings: DecisionSettings,
+  { isWhole, isComplete }: Pick<ExplainContext, "isWhole" | "isComplete">,
+): ExplainContext {
+  const related = new RelatedObjects(objects, controllers);
+  return { inventory, settings, origin, related, isWhole, isComplete, locate: locator("json", objects) };
 }
 
 /** Returns the role of a resource, why it has this role, the session that its controller gets, and what to do. */
 export function explainResource(
   query: RoleObject, found: StateObject, context: ExplainContext,
 ): ResolvedResource & Explanation & { readonly omitted: number } {
-  const { inventory, settings, adviser, isComplete } = context;
-  const resolution = resolve(inventory, query, settings);
-  const isBySelectors = isResource(query) && settings.mode === "selectors";
-  const { nearest, omitted } = !isBySelectors ? { nearest: [], omitted: 0 }
-    : isComplete ? { nearest: explain(inventory, query), omitted: 0 } : explainNearest(inventory, query);
+  const { inventory, isComplete } = context;
+  const { explained, session, causes, existsIn, ...resolution } = diagnose(query, found, context);
+  const explanation = explained === null || !isComplete || !isResource(query)
+    ? explained?.nearest : explain(inventory, query);
   const { kind, namespace, name } = query;
   return {
     resource: { apiVersion: apiVersionOf(query), kind, namespace, name }, ...resolution,
-    omitted, ...(isBySelectors && { explanation: nearest }),
-    existsIn: createdIn(found.object), session: sessionText(query, resolution, context), reported: [],
-    advice: adviser.adviceOf({ found, resolution, explanation: nearest }),
+    omitted: isComplete ? 0 : explained?.omitted ?? 0, ...(explanation !== undefined && { explanation }),
+    existsIn, session: session === null ? null : settingsText(session), reported: [],
+    causes: causes.map((cause) => explainedCause(cause, found, context)),
   };
+}
+
+function explainedCause(
+  { found: one, finding }: Cause<StateObject>, found: StateObject, { inventory, locate, related }: ExplainContext,
+): ExplainedCause {
+  const located = locate(finding, one);
+  const ways = (located.repairs ?? []).flatMap(({ when, commands }, i) => commands.map((command, step): Way => (
+    { when: step > 0 ? "then" : i > 0 && when !== null ? `or ${when}` : when, command }
+  )));
+  const isIgnored = isSelector(one.object) && inventory.of(SELECTORS).malformed.has(objectReference(one.object).name);
+  const restarts = finding.code.startsWith("ACK.") ? restartsOf(one, related) : [];
+  return {
+    ...located, isOfResource: one === found,
+    ways: ways.length > 0 ? [...ways, ...restarts] : editingWays(finding, one, isIgnored),
+  };
+}
+
+/** Returns how the controllers of a resource notice an annotation, which does not change its generation. */
+function restartsOf({ object, file }: StateObject, related: RelatedObjects<StateObject>): readonly Way[] {
+  const controllers = file === null ? related.ofControllers(object) : [];
+  return controllers.filter((one) => objectReference(one.object).kind === "Deployment").map(({ object: deployment }) => {
+    const { namespace, name } = objectReference(deployment);
+    return { when: "then", command: `kubectl rollout restart deployment/${name} -n ${namespace}` };
+  });
 }
 
 /** Returns an object like the one that --kind describes, whose name is valid. */
@@ -45,15 +78,7 @@ export function hypotheticalObject(query: RoleObject): StateObject {
   return { object: { apiVersion: apiVersionOf(query), kind, metadata }, file: null, lineOf: () => null };
 }
 
-/** Describes the session without the external ID, which is a secret. Null if no role is assumed. */
-function sessionText(
-  query: RoleObject, resolution: Resolution, { inventory, settings }: ExplainContext,
-): string | null {
-  if (resolution.outcome !== "selected") return null;
-  const chosen = inventory.sourceOf(query, settings).sessionOf?.(resolution, inventory) ?? null;
-  return chosen === null ? null : settingsText(chosen);
-}
-
+/** Describes the session without the external ID, which is a secret. */
 function settingsText({ settings, defaultName }: ChosenSession): string {
   const { sessionName, externalID, sourceIdentity = null, tags, durationSeconds } = settings;
   return [

@@ -1,17 +1,12 @@
 import type { KubernetesAPI } from "../../shared/api/api.ts";
 import { isSuccess, responseText, sendRequest } from "../../shared/api/send-request.ts";
 import { type Clock, systemClock } from "../../shared/core/clock.ts";
-import { adoptionOf } from "../../shared/ack/adoption.ts";
 import { acceptedAt, type Meaning, reportedConditions } from "../../shared/ack/resource-conditions.ts";
 import { SELECTOR_KIND } from "../../shared/core/ack-groups.ts";
 import { LIMITS } from "../../shared/core/limits.ts";
 import { errorMessage } from "../../shared/formats/errors.ts";
 import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { type ObjectID, objectReference } from "../../shared/formats/object-meta.ts";
-import type { Advice } from "./advice.ts";
-import { commandName } from "./named-resource.ts";
-import type { Way } from "./remedies.ts";
-import type { StateObject } from "./state.ts";
 
 /** What a program or a controller says about an object. */
 export interface Reported {
@@ -27,9 +22,9 @@ export interface Reported {
 /** The start of the names of the programs that write Events. */
 const REPORTER = "ack-role-resolver.io/";
 
-/** Returns the conditions of an ACK resource that say more than that all is well. */
+/** Returns the conditions of an ACK resource that say more than that all is well, and that are no cause. */
 export function conditionReports(object: JsonObject): Reported[] {
-  return reportedConditions(object).map(({ type, meaning, text }) => (
+  return reportedConditions(object).filter(({ existing }) => existing === null).map(({ type, meaning, text }) => (
     { title: `condition ${type}`, text, meaning, isRefusal: false }
   ));
 }
@@ -44,35 +39,6 @@ export function fixOf(reported: readonly Reported[]): string {
   const now = reported.filter(({ meaning }) => meaning !== "past");
   if (now.length === 0) return "nothing is wrong";
   return now.every(({ meaning }) => meaning === "waiting") ? "wait until the controller has finished" : "see above";
-}
-
-/**
- * Returns what to do about conditions that say that the resource exists in AWS already. `controllers` are the names of
- * the Deployments that manage its kind, as `NAMESPACE/NAME`.
- */
-export function conditionAdvice({ object, file }: StateObject, controllers: readonly string[]): Advice[] {
-  return reportedConditions(object).flatMap(({ type, existing }) => {
-    if (existing === null) return [];
-    const { fix, annotations, placeholder } = adoptionOf(object, existing);
-    const { namespace } = objectReference(object);
-    const changes = [...annotations].map(([key, value]) => (value === null ? `${key}-` : `${key}=${shellWord(value)}`));
-    const command = `kubectl annotate --overwrite ${commandName(object)} -n ${namespace} ${changes.join(" ")}`;
-    const ways: readonly Way[] = [{ when: placeholder, command }, ...controllers.map(restart)];
-    return [{
-      code: type, isDenial: true, text: `${fix.charAt(0).toUpperCase()}${fix.slice(1)}.`,
-      ways: file === null && annotations.size > 0 ? ways : [],
-    }];
-  });
-}
-
-/** Leaves a word that a shell reads as it is. */
-function shellWord(text: string): string {
-  return /^[a-z-]+$/.test(text) ? text : `'${text}'`;
-}
-
-function restart(controller: string): Way {
-  const [namespace, name] = controller.split("/");
-  return { when: "then", command: `kubectl rollout restart deployment/${name} -n ${namespace}` };
 }
 
 /** Returns the newest Event of each reason that the webhook and the sidecars wrote about the object and selectors. */

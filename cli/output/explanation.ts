@@ -1,10 +1,11 @@
 import type { ChainLink } from "../../shared/core/resolution.ts";
 import { USE_SELECTOR_ANNOTATION } from "../../shared/core/annotation-keys.ts";
+import { findingSentences } from "../../shared/core/check.ts";
 import { countOf, printable } from "../../shared/formats/text.ts";
 import { partText, type SelectorExplanation } from "../../shared/diagnosis/explain.ts";
-import type { Advice } from "../input/advice.ts";
-import type { Way } from "../input/remedies.ts";
 import { fixOf, type Reported } from "../input/reported.ts";
+import type { Way } from "./editing.ts";
+import type { LocatedFinding } from "./located-finding.ts";
 import { identityName, OUTCOME_STYLE, ownRole, type ResolvedResource } from "./resolution-table.ts";
 import { type Paint, wrapLines } from "./terminal.ts";
 
@@ -16,7 +17,14 @@ export interface Explanation {
   readonly session: string | null;
   /** What programs and controllers report about the resource. Only `why` reads it. */
   readonly reported: readonly Reported[];
-  readonly advice: readonly Advice[];
+  /** What is wrong, the most likely cause first. */
+  readonly causes: readonly ExplainedCause[];
+}
+
+/** What is wrong with an object that decides about the resource, or with the resource, and how to change it. */
+export interface ExplainedCause extends LocatedFinding {
+  readonly isOfResource: boolean;
+  readonly ways: readonly Way[];
 }
 
 export type ExplainedResource = ResolvedResource & Partial<Explanation>;
@@ -33,7 +41,7 @@ export function explanationLines(explained: readonly ExplainedResource[], paint:
       ...causeLines(one, paint), ...roleLines(one, paint),
       ...(one.reported ?? []).map(({ title, text }) => item(title, text.replace(SHOWN_BY, ""), paint)),
     ], width),
-    ...adviceLines(one, paint, width),
+    ...fixLines(one, paint, width),
   ]);
 }
 
@@ -47,7 +55,7 @@ function causeLines(one: ExplainedResource, paint: Paint): string[] {
     ...(explanation?.length === 0 ? ["  No IAMRoleSelector exists."] : []),
     ...(one.chain ?? []).map((link) => linkLine(link, paint)),
     ...sorted.flatMap((selector) => selectorLines(selector, one.roleARN, paint)),
-    ...(omitted === 0 ? [] : [`  ${countOf(omitted, "more selector")} without a match; --log-level debug lists all`]),
+    ...(omitted === 0 ? [] : [`  ${countOf(omitted, "more selector")} without a match; -v lists all`]),
   ];
 }
 
@@ -67,13 +75,14 @@ function roleLines({ session = null, existsIn = null, ...resolution }: Explained
   ];
 }
 
-function adviceLines({ advice, reported = [] }: ExplainedResource, paint: Paint, width: number): string[] {
-  if (advice === undefined) return [];
-  if (advice.length > 0) {
-    return advice.flatMap(({ code, isDenial, text, ways }, i) => {
-      const place = `${i + 1} of ${advice.length}${isDenial ? " (all needed)" : ""}, `;
-      const title = `fix ${advice.length === 1 ? "" : place}${code}`;
-      return [...wrapLines([item(title, text, paint)], width), ...wayLines(ways, paint, width)];
+function fixLines({ causes, reported = [], message }: ExplainedResource, paint: Paint, width: number): string[] {
+  if (causes === undefined) return [];
+  if (causes.length > 0) {
+    return causes.flatMap((cause, i) => {
+      const place = `${i + 1} of ${causes.length}${cause.severity === "deny" ? " (all needed)" : ""}, `;
+      const title = `fix ${causes.length === 1 ? "" : place}${cause.code}`;
+      const text = causeText(cause, message);
+      return [...wrapLines([item(title, text, paint)], width), ...wayLines(cause.ways, paint, width)];
     });
   }
   const refusal = reported.find(({ isRefusal }) => isRefusal);
@@ -81,6 +90,22 @@ function adviceLines({ advice, reported = [] }: ExplainedResource, paint: Paint,
   const [, command] = SHOWN_BY.exec(refusal.text) ?? [];
   if (command === undefined) return [item("fix", "change the policies as the Event above says", paint)];
   return [...wrapLines([item("fix", WHICH_POLICY, paint)], width), ...wayLines(waysToAsk(command), paint, width)];
+}
+
+/** The fields of faults that are not faults of one field. */
+const UNSPECIFIC: ReadonlySet<string> = new Set(["", "metadata", "metadata.labels"]);
+
+/**
+ * Returns what is wrong and the fix, without the message of the resolution, which is already shown. Names an object
+ * other than the resource.
+ */
+function causeText({ isOfResource, kind, name, path, ...finding }: ExplainedCause, message: string): string {
+  const place = isOfResource ? path : `${kind} ${name}: ${path}`;
+  const shown = message.replace(/\.$/, "");
+  const all = findingSentences(finding);
+  if (!UNSPECIFIC.has(place)) return `${place}: ${all}`;
+  const text = all.startsWith(shown) ? all.slice(shown.length).replace(/^[.;] /, "") : all;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 /** A command that users copy is never wrapped. */

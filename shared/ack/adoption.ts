@@ -1,20 +1,15 @@
 import { ADOPTED_ANNOTATION, ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION } from "../core/annotation-keys.ts";
-import type { JsonObject } from "../formats/json.ts";
+import type { Finding } from "../core/check.ts";
+import { remove, type Repair, set } from "../core/repair.ts";
+import { annotationPath, type JsonObject } from "../formats/json.ts";
 import { annotationAt } from "../formats/object-meta.ts";
-import type { Existing } from "./resource-conditions.ts";
-
-/** How an object gets the AWS resource that exists already. */
-export interface Adoption {
-  /** What to do, as an imperative. */
-  readonly fix: string;
-  /** The annotations to write; null for one to remove. Empty if only the spec or the role can change. */
-  readonly annotations: ReadonlyMap<string, string | null>;
-  /** What a user must replace in the annotations; null if nothing. */
-  readonly placeholder: string | null;
-}
+import { type Existing, reportedConditions } from "./resource-conditions.ts";
 
 /** Stands for what identifies the AWS resource. */
 const FIELDS = "FIELDS";
+
+const PLACEHOLDER = `replace ${FIELDS} by what identifies it, such as {"arn":"ARN"} or {"vpcID":"ID"}`;
+const CONDITIONS = ["status", "conditions"] as const;
 
 const ADOPTING = "ACK then changes it to match the spec, and deletes it when the object is deleted";
 /**
@@ -34,7 +29,7 @@ const FIXES: Readonly<Record<Existing, string>> = {
 };
 
 /**
- * Returns how the object gets the AWS resource that exists already.
+ * Returns the conditions that say that what the object describes exists in AWS already, and how ACK adopts it.
  *
  * `adopt-or-create` reads the resource as before, by the fields of the object, adds the finalizer and keeps the spec.
  * `adopt` needs adoption-fields, and replaces the spec by what AWS has. Both are ignored if the annotation `adopted` is
@@ -42,13 +37,20 @@ const FIXES: Readonly<Record<Existing, string>> = {
  * Source: aws-controllers-k8s/runtime pkg/runtime/reconciler.go, Sync and handlePopulation; pkg/runtime/util.go,
  * NeedAdoption.
  */
-export function adoptionOf(object: JsonObject, existing: Existing): Adoption {
-  const fix = FIXES[existing];
-  if (existing === "foreign") return { fix, annotations: new Map(), placeholder: null };
-  const annotations = new Map<string, string | null>([[ADOPTION_POLICY_ANNOTATION, "adopt-or-create"]]);
-  if (existing === "unidentified") annotations.set(ADOPTION_FIELDS_ANNOTATION, FIELDS);
-  if (annotationAt(object, ADOPTED_ANNOTATION) !== null) annotations.set(ADOPTED_ANNOTATION, null);
-  const placeholder = existing === "unidentified"
-    ? `replace ${FIELDS} by what identifies it, such as {"arn":"ARN"} or {"vpcID":"ID"}` : null;
-  return { fix, annotations, placeholder };
+export function existenceFindings(object: JsonObject): readonly Finding[] {
+  return reportedConditions(object).flatMap(({ type, text, existing }): Finding[] => (existing === null ? [] : [{
+    code: type, severity: "deny", path: CONDITIONS, message: text, fix: FIXES[existing], waivable: false,
+    waived: false, repairs: repairsFor(object, existing),
+  }]));
+}
+
+function repairsFor(object: JsonObject, existing: Existing): readonly Repair[] {
+  if (existing === "foreign") return [];
+  const isAdopted = annotationAt(object, ADOPTED_ANNOTATION) !== null;
+  const edits = [
+    set(annotationPath(ADOPTION_POLICY_ANNOTATION), "adopt-or-create"),
+    ...(existing === "unidentified" ? [set(annotationPath(ADOPTION_FIELDS_ANNOTATION), FIELDS)] : []),
+    ...(isAdopted ? [remove(annotationPath(ADOPTED_ANNOTATION))] : []),
+  ];
+  return existing === "unidentified" ? [{ when: PLACEHOLDER, edits }] : [{ edits }];
 }

@@ -1,7 +1,8 @@
+import { existenceFindings } from "../ack/adoption.ts";
 import { nearMisses, selectingRepairs } from "../ack/near-misses.ts";
 import { SELECTORS } from "../ack/selectors.ts";
 import { SELECTOR_KIND } from "../core/ack-groups.ts";
-import { isResource, type ResourceQuery, statusOf } from "../core/ack-resource.ts";
+import { createdIn, isResource, type ResourceQuery } from "../core/ack-resource.ts";
 import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
 import type { Finding } from "../core/check.ts";
 import type { DecisionSettings, Origin } from "../core/context.ts";
@@ -27,7 +28,7 @@ export interface Cause<T extends Located> {
 export interface Diagnosis<T extends Located> extends Resolution {
   /** The session that its controller gets; null if it assumes no role. */
   readonly session: ChosenSession | null;
-  /** The account that its status records; null if it records none. */
+  /** The account in which it exists in AWS; null if its status does not prove that it exists. */
   readonly existsIn: string | null;
   /** The selectors that select the object, and those that nearly do. Null if no selector decides about it. */
   readonly explained: NearestSelectors | null;
@@ -58,7 +59,7 @@ export function diagnose<T extends Located>(
   const source = inventory.sourceOf(query, settings);
   const isAssumed = resolution.outcome === "selected";
   return {
-    ...resolution, explained, existsIn: statusOf(found.object).ownerAccountID,
+    ...resolution, explained, existsIn: createdIn(found.object),
     session: isAssumed ? source.sessionOf?.(resolution, inventory) ?? null : null,
     causes: causesOf({ query, resource, found, resolution, nearest: explained?.nearest ?? [] }, context),
   };
@@ -94,7 +95,8 @@ function causesOf<T extends Located>(diagnosed: Diagnosed<T>, context: Diagnosis
   const ofRole = all.filter((one) => (
     one.found === found ? (one.finding.section ?? "checks") !== "checks" : controllers.includes(one.found)
   ));
-  const shown = [denials, ofRole].find((some) => some.length > 0) ?? all;
+  const existing = existenceFindings(found.object).map((finding) => ({ found, finding }));
+  const shown = [[...denials, ...existing], ofRole].find((some) => some.length > 0) ?? all;
   return shown.slice(0, MAX_CAUSES).map((cause) => withRepairs(cause, diagnosed, context));
 }
 
