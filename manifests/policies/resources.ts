@@ -6,7 +6,8 @@ import {
   waiverVariables,
 } from "./policy.ts";
 import type { CheckEntry } from "../../shared/core/check.ts";
-import { ACK_02, ACK_10, ACK_11, ACK_12, ADOPT, POLICIES } from "../../shared/ack/resource-annotations.ts";
+import { ACK_12, ADOPT, POLICIES } from "../../shared/ack/resource-adoption.ts";
+import { ACK_02, ACK_10, ACK_11 } from "../../shared/ack/resource-annotations.ts";
 import { ACK_10B } from "../../shared/ack/resource-drift.ts";
 import { limitCheck } from "../../shared/core/size-limits.ts";
 import {

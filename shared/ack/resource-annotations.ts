@@ -1,45 +1,53 @@
 import { desiredRegion } from "../core/resolve.ts";
 import type { Region } from "../core/resolution.ts";
 import {
-  ACK_PREFIX, ADOPTED_ANNOTATION, ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION, DELETION_POLICY_ANNOTATION,
+  ACK_PREFIX, ADOPTED_ANNOTATION, DELETION_POLICY_ANNOTATION,
   IGNORE_FIELD_DRIFT_ANNOTATION, isServiceDeletionPolicy, NAMESPACE_ANNOTATIONS, PROPOSED_TEAM_ANNOTATION,
   READ_ONLY_ANNOTATION, REGION_ANNOTATION, RESOURCE_ANNOTATIONS, TEAM_ANNOTATION,
 } from "../core/annotation-keys.ts";
 import { SELECTOR_GROUP } from "../core/ack-groups.ts";
+import type { ACKResource } from "../core/ack-resource.ts";
 import type { DecisionSettings } from "../core/context.ts";
-import { accountOfARN, parseARN, partitionOfRegion } from "../formats/arn.ts";
-import { annotationPath, isJsonObject, type JsonObject, parseJSON, stringAt, valueAt } from "../formats/json.ts";
+import { parseARN, partitionOfRegion } from "../formats/arn.ts";
+import { annotationPath, type JsonObject, stringAt, valueAt } from "../formats/json.ts";
 import { closest, printable, quote } from "../formats/text.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import { checkOf } from "../core/field-rule.ts";
 import type { ResourceChange } from "./resource-change.ts";
 import { recordedResolutionCheck } from "../core/recorded-resolution.ts";
-import { DELETION_POLICY, REGION_NAME, TRUE_OR_FALSE } from "../core/value-types.ts";
+import { DELETION_POLICY, REGION_NAME, TRUE_OR_FALSE, type ValueType } from "../core/value-types.ts";
+import { by, remove, rename, type Repair, set } from "../core/repair.ts";
 import { RESOLUTION } from "./requirements.ts";
+import { booleanRepairs, deletionPolicyRepairs, regionRepairs } from "./annotation-values.ts";
 
 /** ACK-02 for ACK resources. */
 export const ACK_02 = recordedResolutionCheck<ResourceChange>(RESOLUTION, ({ resource, stored }) => (
   { annotations: resource.annotations, stored: stored?.resource.annotations }
 ));
 
+const REGION_PATH = annotationPath(REGION_ANNOTATION);
+const REGION_FIX = "set a region of the role's partition, such as eu-west-1, or remove the annotation";
+
 export const ACK_10 = checkOf<ResourceChange>({
   id: "ACK-10",
   severity: "deny",
   reason: "Controllers accept any text as a region. With an invalid region, every AWS call for the resource fails. "
     + "A role cannot be used in a region of another partition.",
-  fix: "set a region of the role's partition, such as eu-west-1, or remove the annotation",
+  fix: REGION_FIX,
   example: `metadata: {annotations: {${REGION_ANNOTATION}: Frankfurt}}`,
-  at: [annotationPath(REGION_ANNOTATION)],
+  at: [REGION_PATH],
   type: REGION_NAME,
   says: (value, fault) => `${value} ${fault}`,
   policySays: "the value is not a region",
+  repairsOf: regionRepairs,
 }, function* otherPartition(region, { object, resolution }) {
   const partition = parseARN(resolution.roleARN ?? "")?.partition ?? null;
   const ofRegion = recordedPartition(object, region) ?? partitionOfRegion(region);
   if (partition === null || ofRegion === null || ofRegion === partition) return;
   const found = `region ${quote(region)} is in partition ${quote(ofRegion)}`;
-  yield { message: `${found}, but the role is in partition ${quote(partition)}` };
+  const message = `${found}, but the role is in partition ${quote(partition)}`;
+  yield { message, fix: REGION_FIX, repairs: by(remove(REGION_PATH)) };
 });
 
 /**
@@ -90,6 +98,7 @@ export const ACK_11 = checkOf({
   type: DELETION_POLICY,
   says: (value, fault) => `${value} ${fault}`,
   policySays: "the value is neither delete nor retain",
+  repairsOf: deletionPolicyRepairs,
 });
 
 export const ACK_13 = checkOf({
@@ -103,11 +112,8 @@ export const ACK_13 = checkOf({
   type: TRUE_OR_FALSE,
   says: (value, fault) => `${value} ${fault}, so controllers treat it as false`,
   policySays: 'the value is neither "true" nor "false"',
+  repairsOf: booleanRepairs,
 });
-
-function hasAnnotations({ resource }: ResourceChange): boolean {
-  return resource.annotations.size > 0;
-}
 
 export const ACK_15: QuickCheck<ResourceChange> = {
   id: "ACK-15",
@@ -116,17 +122,39 @@ export const ACK_15: QuickCheck<ResourceChange> = {
     + "annotations, such as services.k8s.aws/owner-account-id, only on namespaces.",
   fix: "remove the annotation",
   example: "metadata: {annotations: {services.k8s.aws/deletion-polcy: retain}}",
-  when: hasAnnotations,
+  when: ({ resource }) => resource.annotations.size > 0,
   *find({ resource, settings }): Iterable<Fault> {
-    for (const key of resource.annotations.keys()) {
+    for (const [key, value] of resource.annotations) {
       const path = annotationPath(key);
       if (NAMESPACE_ANNOTATIONS.has(key) || isServiceDeletionPolicy(key)) {
         const message = "controllers read this annotation on namespaces only, and ignore it on a resource";
-        yield { path, message, fix: "move the annotation to the namespace, or remove it" };
-      } else yield* unknownAnnotation(key, RESOURCE_ANNOTATIONS, settings);
+        const fix = "move the annotation to the namespace, or remove it";
+        yield { path, message, fix, repairs: renamedOrRemoved(resource, key, value) };
+      } else {
+        for (const fault of unknownAnnotation(key, RESOURCE_ANNOTATIONS, settings)) {
+          yield { ...fault, repairs: renamedOrRemoved(resource, key, value) };
+        }
+      }
     }
   },
 };
+
+/** Returns the repairs of an annotation that controllers ignore. */
+function renamedOrRemoved({ annotations, group }: ACKResource, key: string, value: string): readonly Repair[] {
+  const path = annotationPath(key);
+  const name = key === `${group}/deletion-policy` ? DELETION_POLICY_ANNOTATION : nameOf(key, RESOURCE_ANNOTATIONS);
+  // A new region or new adoption fields could be those of another resource.
+  const isHarmless = name !== null && (HARMLESS.get(name)?.faults(value).length ?? 1) === 0 && !annotations.has(name);
+  const removal = { when: "to drop it", edits: [remove(path)] };
+  if (!isHarmless) return by(remove(path));
+  return [{ when: `if ${name} is meant`, edits: rename(path, { key: name }, value) }, removal];
+}
+
+/** The type of the values of annotations that decide neither the account nor the region of a resource. */
+const HARMLESS: ReadonlyMap<string, ValueType> = new Map([
+  [DELETION_POLICY_ANNOTATION, DELETION_POLICY], [ADOPTED_ANNOTATION, TRUE_OR_FALSE],
+  [READ_ONLY_ANNOTATION, TRUE_OR_FALSE],
+]);
 
 /** The names of annotations in proposals for ACK, and those that controllers read. */
 const PROPOSED: ReadonlyMap<string, string> = new Map([
@@ -149,8 +177,14 @@ export function* unknownAnnotation(
 
 /** Returns the fix if the key misspells an annotation that controllers read, or else false. */
 function nameFix(key: string, known: ReadonlySet<string>): string | false {
-  const meant = PROPOSED.get(key) ?? closestName(key, known);
-  return meant !== null && known.has(meant) && `set ${meant} if you meant that, or remove the annotation`;
+  const name = nameOf(key, known);
+  return name !== null && `set ${name} if you meant that, or remove the annotation`;
+}
+
+/** Returns the annotation that controllers read and that the key misspells, or null. */
+function nameOf(key: string, known: ReadonlySet<string>): string | null {
+  const name = PROPOSED.get(key) ?? closestName(key, known);
+  return name !== null && known.has(name) ? name : null;
 }
 
 /** Matches the annotation that a proposal for CARM has for the team of one service. */
@@ -169,6 +203,8 @@ function closestName(key: string, known: ReadonlySet<string>): string | null {
   const name = closest(key.slice(ACK_PREFIX.length), Array.from(known, (one) => one.slice(ACK_PREFIX.length)));
   return name === null ? null : ACK_PREFIX + name;
 }
+
+const DRIFT_PATH = annotationPath(IGNORE_FIELD_DRIFT_ANNOTATION);
 
 /** Matches one field path in the annotation `ignore-field-drift`. A path cannot contain list positions or quotes. */
 const SPEC_PATH = /^spec(\.[A-Za-z0-9_-]+)+$/;
@@ -191,87 +227,21 @@ function* specPathFaults(listed: readonly string[]): Iterable<Fault> {
   const limit = LIMITS.listedEntries.value;
   if (listed.length > limit) {
     const message = `${listed.length} paths exceed the limit of ${limit}`;
-    yield { path: annotationPath(IGNORE_FIELD_DRIFT_ANNOTATION), message };
+    yield { path: DRIFT_PATH, message };
   }
-  for (const path of listed.slice(0, limit).map((one) => one.trim())) {
+  for (const [index, one] of listed.slice(0, limit).entries()) {
+    const path = one.trim();
     if (path === "" || SPEC_PATH.test(path)) continue;
     const message = `${quote(path)} is not the path of a spec field`;
-    yield { path: annotationPath(IGNORE_FIELD_DRIFT_ANNOTATION), message };
+    yield { path: DRIFT_PATH, message, fix: ACK_20.fix, repairs: specPathRepairs(listed, index) };
   }
 }
 
-// Source: aws-controllers-k8s/runtime pkg/runtime/util.go, NeedAdoption and GetAdoptionPolicy.
-export const ADOPT = "adopt";
-export const POLICIES = [ADOPT, "adopt-or-create"] as const;
-const POLICY_PATH = annotationPath(ADOPTION_POLICY_ANNOTATION);
-const FIELDS_PATH = annotationPath(ADOPTION_FIELDS_ANNOTATION);
-const FIELDS_FIX = `set a JSON object of strings that identifies the AWS resource, such as '{"name": "my-bucket"}'`;
-
-export const ACK_12: QuickCheck<ResourceChange> = {
-  id: "ACK-12",
-  severity: "deny",
-  reason: "The API server accepts an invalid adoption policy and invalid adoption fields. "
-    + "The controller then sets a terminal error on the resource.",
-  fix: `set the adoption policy to ${POLICIES.join(" or ")}`,
-  example: `metadata: {annotations: {${ADOPTION_POLICY_ANNOTATION}: adopt-only}}`,
-  when: hasAnnotations,
-  *find({ resource: { annotations } }): Iterable<Fault> {
-    const policy = annotations.get(ADOPTION_POLICY_ANNOTATION);
-    const fields = annotations.get(ADOPTION_FIELDS_ANNOTATION);
-    if (policy !== undefined && !isPolicy(policy)) {
-      yield { path: POLICY_PATH, message: `${quote(policy)} is not an adoption policy`, ...suggestedPolicy(policy) };
-    }
-    if (policy === ADOPT && (fields ?? "") === "") {
-      const message = "the adoption policy adopt requires the fields that identify the AWS resource";
-      yield { path: FIELDS_PATH, message, fix: FIELDS_FIX };
-    } else if (fields !== undefined && fields !== "") yield* fieldsFaults(fields);
-  },
-};
-
-function isPolicy(text: string): boolean {
-  return POLICIES.some((policy) => policy === text);
+/** Returns the repair that corrects one path of the list, or removes the path. */
+function specPathRepairs(listed: readonly string[], index: number): readonly Repair[] {
+  const written = listed[index]?.trim().replace(/\[.*$/, "") ?? "";
+  const meantPath = [written, `spec.${written}`].find((path) => SPEC_PATH.test(path));
+  const paths = listed.toSpliced(index, 1, ...meantPath === undefined ? [] : [meantPath]);
+  const isEmpty = paths.every((path) => path.trim() === "");
+  return by(isEmpty ? remove(DRIFT_PATH) : set(DRIFT_PATH, paths.map((path) => path.trim()).join(",")));
 }
-
-function suggestedPolicy(policy: string): { readonly fix?: string } {
-  const known = policy === "adopt-only" ? "adopt" : closest(policy, POLICIES);
-  return known === null ? {} : { fix: `set ${known} if you meant that; the policies are ${POLICIES.join(" and ")}` };
-}
-
-function* fieldsFaults(text: string): Iterable<Fault> {
-  const fields = parseFields(text);
-  if (fields === null) yield { path: FIELDS_PATH, message: `${quote(text)} is not a JSON object`, fix: FIELDS_FIX };
-  else {
-    for (const [key, value] of Object.entries(fields)) {
-      if (typeof value === "string") continue;
-      yield { path: FIELDS_PATH, message: `the value of ${quote(key)} is not a string`, fix: FIELDS_FIX };
-    }
-  }
-}
-
-function parseFields(text: string): JsonObject | null {
-  const value = parseJSON(text);
-  return isJsonObject(value) ? value : null;
-}
-
-export const ACK_17: QuickCheck<ResourceChange> = {
-  id: "ACK-17",
-  severity: "deny",
-  waivable: true,
-  reason: "A controller cannot adopt an AWS resource if the role is in a different account. "
-    + "With adopt-or-create, the controller creates a second resource in the account of the role.",
-  fix: "change the namespace or the labels of the resource, "
-    + "so that its selector has a role in the account of the AWS resource",
-  example: `metadata: {annotations: {${ADOPTION_POLICY_ANNOTATION}: adopt, `
-    + `${ADOPTION_FIELDS_ANNOTATION}: '{"arn": "arn:aws:sqs:eu-west-1:444455556666:jobs"}'}} `
-    + "# while the role is in account 111122223333",
-  requires: RESOLUTION,
-  when: ({ resource }) => resource.annotations.has(ADOPTION_POLICY_ANNOTATION),
-  *find({ resource: { annotations }, resolution: { accountID } }): Iterable<Fault> {
-    if (accountID === null) return;
-    const arn = stringAt(parseFields(annotations.get(ADOPTION_FIELDS_ANNOTATION) ?? ""), "arn");
-    const owner = arn === null ? null : accountOfARN(arn);
-    if (arn === null || owner === null || owner === accountID) return;
-    const message = `${quote(arn)} is in account ${quote(owner)}, but the role is in account ${quote(accountID)}`;
-    yield { path: FIELDS_PATH, message };
-  },
-};

@@ -2,9 +2,8 @@ import { pathInAdopted } from "./adopted-resource.ts";
 import { ADOPTED_RESOURCE_CHECKS, creationOf } from "./adopted-resources.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
 import { ADOPTED_RESOURCE, FIELD_EXPORT, RESOURCE, RESOURCE_LIKE } from "./kinds.ts";
-import {
-  ACK_02, ACK_10, ACK_10_OF_DEFAULTS, ACK_11, ACK_12, ACK_13, ACK_15, ACK_17, ACK_20,
-} from "./resource-annotations.ts";
+import { ACK_12, ACK_17 } from "./resource-adoption.ts";
+import { ACK_02, ACK_10, ACK_10_OF_DEFAULTS, ACK_11, ACK_13, ACK_15, ACK_20 } from "./resource-annotations.ts";
 import { crossingsOnce, type ResourceChange, resourceChange } from "./resource-change.ts";
 import { ACK_37, ACK_38, ACK_39 } from "./resource-crossings.ts";
 import { ACK_07, ACK_08, ACK_10B, ACK_30, ACK_31, ACK_32, ACK_40 } from "./resource-drift.ts";

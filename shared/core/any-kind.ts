@@ -2,6 +2,7 @@ import { OWNER_ACCOUNT_ANNOTATION } from "./annotation-keys.ts";
 import type { DecisionSettings, Requester } from "./context.ts";
 import { isACKController } from "./exemptions.ts";
 import { metadataExcess } from "./limits.ts";
+import { by, remove, rename, type Repair, safely, set } from "./repair.ts";
 import { field, type FieldPath, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
 import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../formats/names.ts";
 import { objectReference } from "../formats/object-meta.ts";
@@ -36,7 +37,10 @@ function invalidName(object: JsonObject): readonly Fault[] {
   const faults = name === "" ? NONE : subdomainFaults(name);
   if (faults.length === 0) return NONE;
   const message = `${quote(name)} is not a valid object name: ${faults.join("; ")}`;
-  return [{ path: ["metadata", "name"], message, fix: "rename the object" }];
+  const path = ["metadata", "name"];
+  const valid = validName(name.toLowerCase().replaceAll("_", "-"));
+  const repairs = subdomainFaults(valid).length === 0 ? by(set(path, valid)) : NONE;
+  return [{ path, message, fix: "rename the object", repairs }];
 }
 
 function typeFaults(object: JsonObject, map: "labels" | "annotations"): readonly Fault[] {
@@ -50,10 +54,25 @@ function typeFaults(object: JsonObject, map: "labels" | "annotations"): readonly
     if (typeof value === "string" || value === null || value === undefined) continue;
     const found = typeof value === "object" ? "an object or a list" : `the ${typeof value} ${JSON.stringify(value)}`;
     const message = `the value is ${found}, and the API server accepts only strings`;
-    faults.push({ path: ["metadata", map, { key }], message, fix: "put the value in quotes" });
+    const path = ["metadata", map, { key }];
+    faults.push({ path, message, fix: "put the value in quotes", repairs: quotedValue(path, map, value) });
   }
   return faults;
 }
+
+/**
+ * Returns the repairs of a value without quotes. YAML drops the leading zeros of a number, so only a number that is
+ * long enough for an account is certain.
+ */
+function quotedValue(path: FieldPath, map: "labels" | "annotations", value: unknown): readonly Repair[] {
+  if (typeof value !== "boolean" && typeof value !== "number") return NONE;
+  const text = String(value);
+  if (map === "labels" && labelValueFaults(text).length > 0) return NONE;
+  const isCertain = typeof value === "boolean" || (Number.isSafeInteger(value) && text.length >= ACCOUNT_DIGITS);
+  return isCertain ? safely(set(path, text)) : by(set(path, text));
+}
+
+const ACCOUNT_DIGITS = 12;
 
 /**
  * Returns the faults in the syntax of labels and annotations. Unlike the prefix of a label key, the prefix of an
@@ -68,13 +87,16 @@ export function metadataFaults(object: JsonObject): readonly Fault[] {
     const faults = value === null ? NONE : labelFaults(key, value);
     if (faults.length === 0) continue;
     const message = `the label is not valid: ${faults.join("; ")}`;
-    found.push({ path: ["metadata", "labels", { key }], message, fix: META_01.fix });
+    const path = ["metadata", "labels", { key }];
+    found.push({ path, message, fix: META_01.fix, repairs: labelRepairs(path, key, labels) });
   }
   for (const key in isJsonObject(annotations) ? annotations : NO_ENTRIES) {
-    const faults = stringAt(annotations, key) === null ? NONE : labelKeyFaults(key.toLowerCase());
+    const value = stringAt(annotations, key);
+    const faults = value === null ? NONE : labelKeyFaults(key.toLowerCase());
     if (faults.length === 0) continue;
     const message = `the annotation key is not valid: ${faults.join("; ")}`;
-    found.push({ path: ["metadata", "annotations", { key }], message, fix: META_01.fix });
+    const path = ["metadata", "annotations", { key }];
+    found.push({ path, message, fix: META_01.fix, repairs: keyRepairs(path, key, annotations) });
   }
   return found;
 }
@@ -82,6 +104,27 @@ export function metadataFaults(object: JsonObject): readonly Fault[] {
 function labelFaults(key: string, value: string): readonly string[] {
   const [ofKey, ofValue] = [labelKeyFaults(key), labelValueFaults(value)];
   return ofKey.length + ofValue.length === 0 ? NONE : [...ofKey, ...ofValue];
+}
+
+/** Returns the repairs that write the label with the nearest valid key or value. Blanks around them mean nothing. */
+function labelRepairs(path: FieldPath, key: string, labels: unknown): readonly Repair[] {
+  if (labelKeyFaults(key).length > 0) return keyRepairs(path, key, labels);
+  const value = stringAt(labels, key) ?? "";
+  const valid = validName(value);
+  if (valid === "" || labelValueFaults(valid).length > 0) return NONE;
+  return valid === value.trim() ? safely(set(path, valid)) : by(set(path, valid));
+}
+
+function keyRepairs(path: FieldPath, key: string, entries: unknown): readonly Repair[] {
+  const valid = key.split("/").map(validName).join("/");
+  if (labelKeyFaults(valid).length > 0 || field(entries, valid) !== undefined) return by(remove(path));
+  const edits = rename(path, { key: valid }, field(entries, key));
+  return valid === key.trim() ? safely(...edits) : by(...edits);
+}
+
+/** Returns the text with `-` for each character that no name may contain. */
+function validName(text: string): string {
+  return text.trim().replaceAll(/[^A-Za-z0-9._-]+/g, "-").replaceAll(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, "");
 }
 
 interface ControllerWrite {

@@ -1,6 +1,7 @@
 import { type FieldPath, type JsonObject, valueAt } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 import type { CheckEntry, Fault, QuickCheck } from "./check.ts";
+import type { Repair } from "./repair.ts";
 import type { ValueType } from "./value-types.ts";
 
 /** A rule about the text of one field. The check and the part of an admission policy come from the same row. */
@@ -18,6 +19,8 @@ export interface FieldRule extends CheckEntry {
   readonly eachFault?: true;
   /** The message of a policy, which cannot quote the text. */
   readonly policySays: string;
+  /** Returns the repairs of a text that is not of the type. Default: none. */
+  readonly repairsOf?: (path: FieldPath, value: string) => readonly Repair[];
   readonly dropsSelector?: true;
 }
 
@@ -36,15 +39,19 @@ type More<S> = (value: string, subject: S) => Iterable<TextFault>;
 export function checkOf<S extends Subject>(rule: FieldRule, more: More<S> = () => NONE): FieldRule & QuickCheck<S> {
   const fields = rule.at.map((at) => ({ at, list: at.at(-1) === "*" ? at.slice(0, -1) : null }));
   const faultsOf = textFaults(rule, more);
+  const locate = (fault: TextFault, path: FieldPath): Fault => {
+    const repairs = fault.value === undefined ? undefined : rule.repairsOf?.(path, fault.value);
+    return { path, ...fault, ...(repairs !== undefined && { repairs }) };
+  };
   // Most texts have no fault, so a list costs less than a generator.
   const find = (subject: S): readonly Fault[] => {
     const found: Fault[] = [];
     for (const { at, list } of fields) {
       const value = valueAt(subject.object, list ?? at);
-      if (list === null) for (const fault of faultsOf(value, subject)) found.push({ path: at, ...fault });
+      if (list === null) for (const fault of faultsOf(value, subject)) found.push(locate(fault, at));
       else if (Array.isArray(value)) {
         value.forEach((item, i) => {
-          for (const fault of faultsOf(item, subject)) found.push({ path: [...list, i], ...fault });
+          for (const fault of faultsOf(item, subject)) found.push(locate(fault, [...list, i]));
         });
       }
     }

@@ -5,7 +5,8 @@ import { printable, quote } from "../formats/text.ts";
 import { bindChecks, type BoundChecks } from "./bind.ts";
 import { isLimited } from "./binding.ts";
 import type { CheckEntry, CheckInput, Fault, QuickCheck } from "./check.ts";
-import { WAIVER_01, waivedChecks } from "./waiver.ts";
+import { by, safely } from "./repair.ts";
+import { WAIVER_01, waivedChecks, withoutWaivers } from "./waiver.ts";
 
 /** An object that may have the waiver annotation. */
 interface WaivedObject {
@@ -47,11 +48,15 @@ function faultOf(id: string, { object, checks, catalogue }: WaivedObject): Omit<
   const check = catalogue.find((one) => one.id === id);
   if (check === undefined) {
     const message = `check ${quote(id)} does not exist, so this waiver has no effect`;
-    return { message, fix: "write the id of a waivable check of docs/checks.md" };
+    const fix = "write the id of a waivable check of docs/checks.md";
+    return { message, fix, repairs: by(withoutWaivers(object, new Set([id]))) };
   }
+  const repairs = safely(withoutWaivers(object, new Set([id])));
   const fix = `remove ${id} from the annotation`;
-  if (check.waivable !== true) return { message: `nobody may waive check ${id}, so this waiver has no effect`, fix };
+  if (check.waivable !== true) {
+    return { message: `nobody may waive check ${id}, so this waiver has no effect`, fix, repairs };
+  }
   if (checks === null || checks.some((one) => one.id === id)) return null;
   const kind = printable(objectReference(object).kind);
-  return { message: `check ${id} does not apply to the kind ${kind}, so this waiver has no effect`, fix };
+  return { message: `check ${id} does not apply to the kind ${kind}, so this waiver has no effect`, fix, repairs };
 }

@@ -4,6 +4,7 @@ import { staleAnnotations } from "./resolution-annotations.ts";
 import { DRIFT, type Resolution } from "./resolution.ts";
 import { annotationPath } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
+import { safely, set } from "./repair.ts";
 
 type Annotations = ReadonlyMap<string, string>;
 
@@ -25,7 +26,7 @@ export function recordedResolutionCheck<Subject extends Resolved>(
     reason: "Only the webhook writes the annotations that report the role of a resource or the identity of a cluster. "
       + "Without this check, a user could annotate an object with a role that it does not use. Stored annotations are "
       + "stale if the role changed after the last write of the object, or if the webhook was down during that write.",
-    fix: "remove the annotation; the webhook sets the resolved value",
+    fix: WRITE_FIX,
     example: "metadata: {annotations: {ack-role-resolver.io/role-arn: 'arn:aws:iam::111122223333:role/admin'}}",
     requires,
     section: "staleAnnotations",
@@ -34,6 +35,7 @@ export function recordedResolutionCheck<Subject extends Resolved>(
   };
 }
 
+const WRITE_FIX = "remove the annotation; the webhook sets the resolved value";
 const STALE_FIX = "wait until the webhook updates the annotations, or write the object again, for example "
   + "with `kubectl annotate --overwrite`";
 
@@ -56,7 +58,10 @@ function* wrongAnnotations(
     `${key} is ${valueText(annotations.get(key))} but should be ${valueText(expected)}`
   ));
   const message = differences.join("; ");
-  yield { path: annotationPath(first), message, ...(isWrite ? { severity: "warn" } : { fix: STALE_FIX }) };
+  // The webhook sets the annotations of a written object.
+  const edits = wrong.map(([key, expected]) => set(annotationPath(key), isWrite ? undefined : expected ?? undefined));
+  const how = isWrite ? { fix: WRITE_FIX, severity: "warn" as const } : { fix: STALE_FIX };
+  yield { path: annotationPath(first), message, ...how, repairs: safely(...edits) };
 }
 
 /**

@@ -6,6 +6,7 @@ import { annotationAt } from "../formats/object-meta.ts";
 import { listOf, MAX_NAMES, quote } from "../formats/text.ts";
 import { LIMITS } from "./limits.ts";
 import type { Fault, QuickCheck } from "./check.ts";
+import { by, type Edit, set } from "./repair.ts";
 import { NEEDS } from "./requirements.ts";
 
 type WaiverSettings = Parameters<typeof isController>[1] & Pick<DecisionSettings, "waiverUsers" | "waiverGroups">;
@@ -22,6 +23,8 @@ interface WaiverChange {
 
 const COPIED_FIX = `remove the annotation ${WAIVER_ANNOTATION} from the object from which the controller copies it; `
   + "a waiver user can then set it on this object";
+
+const PATH = annotationPath(WAIVER_ANNOTATION);
 
 function hasWaivers({ object }: WaiverChange): boolean {
   return annotationAt(object, WAIVER_ANNOTATION) !== null;
@@ -53,9 +56,16 @@ export const WAIVER_01: QuickCheck<WaiverChange> = {
     const isCopied = isController(requester, settings);
     const is = isCopied ? "a controller" : "not a waiver user";
     const message = `the requester ${quote(requester.username)} is ${is} and may not waive ${ids}`;
-    yield { path: annotationPath(WAIVER_ANNOTATION), message, ...(isCopied && { fix: COPIED_FIX }) };
+    const fix = isCopied ? COPIED_FIX : WAIVER_01.fix;
+    yield { path: PATH, message, fix, repairs: by(withoutWaivers(object, new Set(added))) };
   },
 };
+
+/** Returns the edit that removes ids from the waiver annotation, and the annotation with its last id. */
+export function withoutWaivers(object: JsonObject, removed: ReadonlySet<string>): Edit {
+  const kept = waivedChecks(object).filter((id) => id !== "" && !removed.has(id));
+  return set(PATH, kept.length === 0 ? undefined : kept.join(","));
+}
 
 /** Returns the first 100 ids in the waiver annotation of the object. */
 export function waivedChecks(object: JsonObject): readonly string[] {

@@ -14,13 +14,14 @@ const policy = (value: string, fix: string): string =>
   `deny ACK-12 metadata.annotations[${POLICY}]: "${value}" is not an adoption policy. ${fix}.`;
 const fields = (message: string): string => `deny ACK-12 metadata.annotations[${FIELDS}]: ${message}. `
   + `Set a JSON object of strings that identifies the AWS resource, such as '{"name": "my-bucket"}'.`;
-const meant = (value: string): string => `Set ${value} if you meant that; the policies are adopt and adopt-or-create`;
+const meant = (value: string): string => `Write "${value}"`;
 const REQUIRED = fields("the adoption policy adopt requires the fields that identify the AWS resource");
 
 testRows("ACK-12 denies an unknown adoption policy, and missing and invalid fields", of("ACK-12"), [
   ["adopt-only", [adopting("adopt-only")], policy("adopt-only", meant("adopt"))],
   ["a misspelled policy", [adopting("adopt-or-crate")], policy("adopt-or-crate", meant("adopt-or-create"))],
-  ["another text", [adopting("yes")], policy("yes", "Set the adoption policy to adopt or adopt-or-create")],
+  ["another text", [adopting("yes")], policy("yes", 'If the AWS resource exists, write "adopt"; or to create '
+    + 'it if it is missing, write "adopt-or-create"')],
   ["valid fields", [adopting("adopt", '{"name": "b1"}')]],
   ["adopt-or-create needs no fields", [adopting("adopt-or-create")]],
   ["no adoption", [tiered("gold")]],

@@ -51,7 +51,11 @@ function recorded(partition: string, inRegion: string): Input {
 }
 
 testRows("ACK-10 denies an invalid region, and a region in another partition than the role", of("ACK-10"), [
-  ...each(REGION, ["Frankfurt", "eu_west_1", "eu-west", ""], (value) => region(`"${value}" is not a region`)),
+  ...each(REGION, ["Frankfurt", "eu-west"], (value) => region(`"${value}" is not a region`)),
+  ...each(REGION, ["eu_west_1", " EU-West-1 ", "eu-west-1a"], (value) => (
+    line("deny ACK-10", REGION, `"${value}" is not a region. Write "eu-west-1"`)
+  )),
+  ...each(REGION, [""], () => line("deny ACK-10", REGION, '"" is not a region. Remove the annotation')),
   ...each(REGION, ["eu-west-1"]),
   ["no annotation", [tiered("gold")]],
   ["the stored region", [annotated({ [REGION]: "x" }), { old: annotated({ [REGION]: "x" }) }], /^warn ACK-10/],
@@ -92,15 +96,20 @@ testRows("ACK-10 denies a resource whose role is in another partition than its d
 
 const POLICY = `${ACK}deletion-policy`;
 testRows("ACK-11 denies an unknown deletion policy", of("ACK-11"), [
-  ...each(POLICY, ["Delete", "keep", ""], (value) => line("deny ACK-11", POLICY, `"${value}" is neither delete nor `
-    + "retain, so controllers treat it as retain. Set the deletion policy to delete or retain, in lower case")),
+  ...each(POLICY, ["Delete", "delet", " delete"], (value) => line("deny ACK-11", POLICY, `"${value}" is neither `
+    + 'delete nor retain, so controllers treat it as retain. Write "delete"')),
+  ...each(POLICY, ["keep", ""], (value) => line("deny ACK-11", POLICY, `"${value}" is neither delete nor `
+    + 'retain, so controllers treat it as retain. To keep the AWS resource, write "retain"; or to delete it, write '
+    + '"delete"')),
   ...each(POLICY, ["delete", "retain"]),
 ]);
 
 testRows("ACK-13 warns about an annotation value that controllers treat as false", of("ACK-13"),
   [`${ACK}adopted`, `${ACK}read-only`].flatMap((key) => [
-    ...each(key, ["yes"], () => line("warn ACK-13", key,
-      '"yes" is neither "true" nor "false", so controllers treat it as false. Set "true" or "false"')),
+    ...each(key, ["yes", "ture"], (value) => line("warn ACK-13", key,
+      `"${value}" is neither "true" nor "false", so controllers treat it as false. Write "true"`)),
+    ...each(key, ["2"], () => line("warn ACK-13", key, '"2" is neither "true" nor "false", so controllers treat it as '
+      + 'false. If "false" is meant, write "false"; or if "true" is meant, write "true"')),
     ...each(key, ["true", "True", "false"]),
   ]));
 
@@ -117,6 +126,10 @@ testRows("ACK-15 warns about an annotation of namespaces and about an unknown on
   ["misspelled", [annotated({ [`${ACK}deletion-polcy`]: "retain" })],
     unknown(`${ACK}deletion-polcy`, "Set services.k8s.aws/deletion-policy if you meant that, or remove the "
       + "annotation")],
+  ["misspelled, with another value", [annotated({ [`${ACK}deletion-polcy`]: "x" })], /^warn ACK-15/],
+  ["misspelled, beside the right one", [annotated({ [POLICY]: "retain", [`${ACK}deletion-polcy`]: "retain" })],
+    /^warn ACK-15/],
+  ["of namespaces, for the service of the resource", [annotated({ [`s3.${POLICY}`]: "retain" })], /^warn ACK-15/],
   ["of a proposal", [annotated({ [`${ACK}aws-region`]: "x" })],
     unknown(`${ACK}aws-region`, "Set services.k8s.aws/region if you meant that, or remove the annotation")],
   ["not similar", [annotated({ [`${ACK}zzz`]: "x" })], unknown(`${ACK}zzz`, "Remove the annotation")],
@@ -130,6 +143,7 @@ const noPath = (path: string): string => line("warn ACK-20", DRIFT, `"${path}" i
 testRows("ACK-20 warns about an annotation value that is not the path of a spec field", of("ACK-20"), [
   ["three of five", [annotated({ [DRIFT]: "spec.tags[0], spec.a,, tags,spec..a" })],
     noPath("spec.tags[0]"), noPath("tags"), noPath("spec..a")],
+  ["only a text that means no path", [annotated({ [DRIFT]: "a b, " })], noPath("a b")],
   ["paths", [annotated({ [DRIFT]: "spec.tags, spec.scaling_config.size-max" })]],
   ["no annotation", [tiered("gold")]],
 ]);

@@ -48,6 +48,35 @@ test("META-01: denies names, label keys and label values that the API server rej
   t.end();
 });
 
+test("META-01: proposes the nearest valid metadata, safely if only quotes or blanks are missing", (t) => {
+  const repaired = (metadata: JsonObject): unknown => (
+    findingsOf("META-01", bucketObject(metadata), { origin: "file" }).map(({ repairs = [] }) => (
+      repairs.map(({ isSafe = false, edits }) => [isSafe, ...edits.map(({ path, value }) => [path.at(-1), value])])
+    ))
+  );
+  const at = (key: string): unknown => ({ key });
+  const rows: readonly (readonly [JsonObject, unknown])[] = [
+    [{ name: "Bad_Name" }, [[false, ["name", "bad-name"]]]],
+    [{ name: "___" }, undefined],
+    [{ annotations: { a: 111122223333 } }, [[true, [at("a"), "111122223333"]]]],
+    [{ annotations: { a: 7 } }, [[false, [at("a"), "7"]]]],
+    [{ annotations: { a: 1111222233.25 } }, [[false, [at("a"), "1111222233.25"]]]],
+    [{ labels: { a: true } }, [[true, [at("a"), "true"]]]],
+    [{ labels: { a: -1 } }, undefined],
+    [{ labels: { a: [] } }, undefined],
+    [{ labels: { a: " gold\n" } }, [[true, [at("a"), "gold"]]]],
+    [{ labels: { a: "very gold!" } }, [[false, [at("a"), "very-gold"]]]],
+    [{ labels: { a: "!" } }, undefined],
+    [{ labels: { a: "x".repeat(64) } }, undefined],
+    [{ labels: { " a": "x" } }, [[true, [at(" a"), undefined], [at("a"), "x"]]]],
+    [{ labels: { "a b": "x" } }, [[false, [at("a b"), undefined], [at("a-b"), "x"]]]],
+    [{ labels: { "a b": "x", "a-b": "y" } }, [[false, [at("a b"), undefined]]]],
+    [{ annotations: { "/": "x" } }, [[false, [at("/"), undefined]]]],
+  ];
+  for (const [metadata, expected] of rows) t.same(repaired(metadata), [expected ?? []], JSON.stringify(metadata));
+  t.end();
+});
+
 test("META-01: warns about but does not deny a fault that the stored object already has", (t) => {
   const object = bucketObject({ labels: { c: "-" } });
   const [finding] = findingsOf("META-01", object, { old: object });
