@@ -4,6 +4,7 @@ import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 import { quote } from "../formats/text.ts";
 import { createdResource, pathInAdopted, roleNamespaceOf } from "./adopted-resource.ts";
 import { type CheckInput, type Fault, hasOldObject, operationOf, type QuickCheck } from "../core/check.ts";
+import { by, set } from "../core/repair.ts";
 import { NEEDS } from "../core/requirements.ts";
 
 export const ACK_41: QuickCheck<JsonObject> = {
@@ -25,7 +26,8 @@ export const ACK_41: QuickCheck<JsonObject> = {
     const kind = stringAt(field(field(object, "spec"), "kubernetes"), "kind") ?? "";
     const message = `for the AdoptedResource in namespace ${quote(own)}, the controller would create the `
       + `${kind === "" ? "resource" : quote(kind)} in namespace ${quote(target)}`;
-    yield { path: pathInAdopted(["metadata", "namespace"]), message };
+    const path = pathInAdopted(["metadata", "namespace"]);
+    yield { path, message, fix: ACK_41.fix, repairs: by(set(path, own)) };
   },
 };
 

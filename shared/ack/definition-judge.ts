@@ -39,7 +39,7 @@ const BETWEEN_PAUSES = 200;
 function bind(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
   const { inventory = null, object, storedSelectors: selectors = [] } = input;
   if (inventory === null) return [waiverChecks(input, settings)];
-  const deletion = { ...contextOf(input, settings, inventory), ...definedKind(object) };
+  const deletion = { ...contextOf(input, settings, inventory), ...definedKind(object), object };
   const stored = { ...definedKind(object), inventory, selectors, extraGroups: settings.injection.extraGroups };
   return [
     bindChecks(KIND_DELETION_CHECKS, deletion, null), bindChecks(DEFINITION_CHECKS, stored, null),

@@ -4,11 +4,14 @@ import { RESOURCES } from "./resources.ts";
 import { isACKGroup, SELECTOR_GROUP, SELECTOR_KIND, unknownGroups } from "../core/ack-groups.ts";
 import type { ACKResource } from "../core/ack-resource.ts";
 import { type KnownFields, unknownFields } from "../core/shape.ts";
-import { type FieldPath, formatFieldPath, type JsonObject } from "../formats/json.ts";
+import { annotationPath, type FieldPath, formatFieldPath, type JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { paced, type Paced } from "../formats/paced.ts";
 import { compareText, countOf, listOf } from "../formats/text.ts";
 import type { Inventory } from "../core/inventory.ts";
+import { DELETION_POLICY_ANNOTATION } from "../core/annotation-keys.ts";
+import type { Edit, Repair } from "../core/repair.ts";
+import { withWaiver } from "../core/waiver.ts";
 import { ACK_FIELDS, prunedFields } from "../core/iamroleselector.ts";
 import { accountOfResource, RESOURCES_BETWEEN_PAUSES } from "./change-set.ts";
 import { type Selection, selectionFor } from "./selection.ts";
@@ -21,6 +24,7 @@ import { ACK_NEEDS } from "./requirements.ts";
  * webhook for these objects.
  */
 interface KindDeletion extends CheckContext {
+  readonly object: JsonObject;
   readonly group: string;
   readonly kind: string;
 }
@@ -39,7 +43,7 @@ export const IRS_34: ScanningCheck<KindDeletion> = {
   requires: [ACK_NEEDS.resources],
   on: ["DELETE"],
   ofChange: true,
-  *scan({ group, kind, inventory, settings }: KindDeletion): Paced<readonly Fault[]> {
+  *scan({ object, group, kind, inventory, settings }: KindDeletion): Paced<readonly Fault[]> {
     if (group !== SELECTOR_GROUP || kind !== SELECTOR_KIND) return [];
     const selectors = inventory.of(SELECTORS).size + inventory.of(SELECTORS).malformed.size;
     // In mode carm, selectors have no effect.
@@ -49,7 +53,8 @@ export const IRS_34: ScanningCheck<KindDeletion> = {
     const deleted = `${countOf(selectors, SELECTOR_KIND)} would be deleted with the CustomResourceDefinition`;
     if (selected.length > 0) {
       const message = `${deleted}, and the controller's own role and account would apply to ${countAndList(selected)}`;
-      return [{ path: PATH, message }];
+      const edits = [withWaiver(object, "IRS-34")];
+      return [{ path: PATH, message, fix: IRS_34.fix, repairs: [{ when: "if that is intended", edits }] }];
     }
     if (selectors === 0) return [];
     return [{ path: PATH, message: `${deleted}, but no selector selects a resource now`, severity: "warn" }];
@@ -69,39 +74,57 @@ export const ACK_34: ScanningCheck<KindDeletion> = {
   requires: [ACK_NEEDS.resources],
   on: ["DELETE"],
   ofChange: true,
-  *scan({ group, kind, inventory }: KindDeletion): Paced<readonly Fault[]> {
+  *scan({ object, group, kind, inventory }: KindDeletion): Paced<readonly Fault[]> {
     if (!isACKGroup(group)) return [];
     const resources = inventory.of(RESOURCES).ofGroup(group);
     const deleted = yield* listMatches(inventory, resources, (resource) => resource.kind === kind);
     if (deleted.length === 0) return [];
     const message = `the deletion of the CustomResourceDefinition also deletes ${countAndList(deleted)}`;
-    return [{ path: PATH, message }];
+    return [{ path: PATH, message, fix: ACK_34.fix, repairs: deletionRepairs(object, deleted) }];
   },
 };
 
 export const KIND_DELETION_CHECKS: readonly Check<KindDeletion>[] = [IRS_34, ACK_34];
 
-/**
- * Returns the first `SCAN_LIMIT` matching resources as sorted texts, such as `Bucket team-a/b1 in account
- * 111122223333`.
- */
+/** Returns the first `SCAN_LIMIT` matching resources, sorted by their texts. */
 function* listMatches(
   inventory: Inventory,
   resources: Iterable<ACKResource>,
   matches: (resource: ACKResource, selection: Selection) => boolean,
-): Paced<string[]> {
-  const found: string[] = [];
+): Paced<Match[]> {
+  const found: Match[] = [];
   yield* paced(Array.from(resources), RESOURCES_BETWEEN_PAUSES, (resource) => {
     const selection = selectionFor(inventory, resource);
     if (!matches(resource, selection)) return true;
-    found.push(resourceInAccount(resource, accountOfResource({ resource, before: selection })));
+    found.push({ resource, text: resourceInAccount(resource, accountOfResource({ resource, before: selection })) });
     return found.length < SCAN_LIMIT;
   });
-  return found.toSorted(compareText);
+  return found.toSorted((a, b) => compareText(a.text, b.text));
 }
 
-function countAndList(resources: readonly string[]): string {
-  return `${countOf(resources.length, "resource", SCAN_LIMIT)}: ${listOf(resources, resources.length, SCAN_LIMIT)}`;
+interface Match {
+  readonly resource: ACKResource;
+  /** Such as `Bucket team-a/b1 in account 111122223333`. */
+  readonly text: string;
+}
+
+function countAndList(resources: readonly Match[]): string {
+  const list = listOf(resources.map(({ text }) => text), resources.length, SCAN_LIMIT);
+  return `${countOf(resources.length, "resource", SCAN_LIMIT)}: ${list}`;
+}
+
+/** Returns the repairs of the deletion of a kind; none if the scan did not list every resource. */
+function deletionRepairs(object: JsonObject, resources: readonly Match[]): readonly Repair[] {
+  if (resources.length >= SCAN_LIMIT) return [];
+  const editsOf = (path: FieldPath, value?: string): Edit[] => resources.map(({ resource }) => {
+    const { group, kind, namespace, version } = resource;
+    return { path, value, of: { apiVersion: `${group}/${version}`, kind, namespace, name: resource.name ?? "" } };
+  });
+  const retained = editsOf(annotationPath(DELETION_POLICY_ANNOTATION), "retain");
+  return [
+    { when: "to keep them in AWS", edits: [...retained, withWaiver(object, "ACK-34")] },
+    { when: "to delete them in AWS too", edits: editsOf([]) },
+  ];
 }
 
 /** A stored CustomResourceDefinition of an ACK kind or of IAMRoleSelector. */

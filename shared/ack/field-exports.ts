@@ -5,7 +5,8 @@ import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 import { crossingsOf } from "./crossings.ts";
 import type { Check, Fault, QuickCheck } from "../core/check.ts";
 import { ownerOfNamespace, type ProtectionSettings } from "../core/protected-namespaces.ts";
-import { FOR_NOW, namespacePath } from "./resource-crossings.ts";
+import { by, set } from "../core/repair.ts";
+import { FOR_NOW, namespacePath, ownNamespace } from "./resource-crossings.ts";
 import { NEEDS } from "../core/requirements.ts";
 
 /** A FieldExport after its change. */
@@ -32,14 +33,17 @@ export const FE_01: QuickCheck<FieldExportWrite> = {
     const named = stringAt(to, "namespace") ?? "";
     // Without a namespace, the controller writes into the namespace of the FieldExport (ACK runtime,
     // pkg/runtime/field_export_reconciler.go).
-    const namespace = named === "" ? namespaceOrDefault(objectReference(object).namespace) : named;
+    const own = namespaceOrDefault(objectReference(object).namespace);
+    const namespace = named === "" ? own : named;
     const name = stringAt(to, "name") ?? "";
     const owner = ownerOfNamespace(namespace, settings);
     if (owner !== null) {
       const path = named === "" ? ["metadata", "namespace"] : ["spec", "to", "namespace"];
       const target = quote(`${namespace}/${name}`);
       const message = `the controller would write ${target}, whose namespace belongs to ${owner}`;
-      yield { path, message, ...(named === "" && { fix: OTHER_NAMESPACE }) };
+      const fix = named === "" ? OTHER_NAMESPACE : FE_01.fix;
+      const isFree = named !== "" && ownerOfNamespace(own, settings) === null;
+      yield { path, message, fix, repairs: isFree ? by(set(path, own)) : [] };
     }
     if (!isCARMMapName(name)) return;
     const message = `${quote(name)} is the name of a CARM map, from which ACK controllers read roles`;
@@ -57,13 +61,14 @@ export const FE_03: QuickCheck<FieldExportWrite> = {
   example: "spec: {to: {kind: secret, namespace: team-b, name: endpoints}} # of a FieldExport in namespace team-a",
   requires: [NEEDS.ownNamespace],
   section: "crossNamespace",
-  *find({ object }): Iterable<Fault> {
+  *find({ object, settings }): Iterable<Fault> {
     const own = namespaceOrDefault(objectReference(object).namespace);
     for (const crossing of crossingsOf(object)) {
       const { namespace, name } = crossing;
       const message = `for the FieldExport in namespace ${quote(own)}, the controller writes the `
         + `ConfigMap or Secret ${quote(`${namespace}/${name}`)}`;
-      yield { path: namespacePath(crossing), message };
+      const repairs = ownerOfNamespace(own, settings) === null ? ownNamespace(crossing, own) : [];
+      yield { path: namespacePath(crossing), message, fix: FE_03.fix, repairs };
     }
   },
 };

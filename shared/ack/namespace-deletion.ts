@@ -3,7 +3,9 @@ import { resourceName } from "../core/ack-resource.ts";
 import { DELETION_POLICY_ANNOTATION } from "../core/annotation-keys.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import { NAMESPACE_DELETION, type NamespaceChange } from "../core/namespace-change.ts";
+import { by, remove, rename } from "../core/repair.ts";
 import { DELETION_POLICY } from "../core/value-types.ts";
+import { deletionPolicyRepairs } from "./annotation-values.ts";
 import { annotationPath, type FieldPath } from "../formats/json.ts";
 import { closest, compareText, countOf, listOf, MAX_NAMES, quote } from "../formats/text.ts";
 import { ACK_NEEDS } from "./requirements.ts";
@@ -26,26 +28,37 @@ export const NS_09: QuickCheck<NamespaceChange> = {
       const [, service] = SERVICE_POLICY.exec(key) ?? [];
       if (key === DELETION_POLICY_ANNOTATION) {
         const message = "the deletion policy names no service, so controllers ignore it on a namespace";
-        yield { path, message, fix: SERVICE_FIX, severity: "warn" };
+        yield { path, message, fix: SERVICE_FIX, repairs: by(remove(path)), severity: "warn" };
       }
       if (service === undefined) continue;
       if (value !== "" && DELETION_POLICY.faults(value).length > 0) {
-        yield { path, message: `${quote(value)} is not a deletion policy, so controllers treat it as retain` };
+        const message = `${quote(value)} is not a deletion policy, so controllers treat it as retain`;
+        yield { path, message, repairs: deletionPolicyRepairs(path, value) };
       }
-      yield* serviceFaults(path, service, inventory.kinds.groups);
+      yield* serviceFaults({ path, value, others: state.annotations }, service, inventory.kinds.groups);
     }
   },
 };
 
 const SERVICE_FIX = "use SERVICE.services.k8s.aws/deletion-policy with the lower-case name of the service, such as s3";
 
-function* serviceFaults(path: FieldPath, service: string, installed: ReadonlySet<string>): Iterable<Fault> {
+interface ServicePolicy {
+  readonly path: FieldPath;
+  readonly value: string;
+  readonly others: ReadonlyMap<string, string>;
+}
+
+function* serviceFaults(
+  { path, value, others }: ServicePolicy, service: string, installed: ReadonlySet<string>,
+): Iterable<Fault> {
   const group = `${service}.services.k8s.aws`;
   if (ACK_GROUPS.includes(group) || installed.has(group)) return;
   const meant = closest(service, ACK_GROUPS.map(serviceOf));
   const message = `${quote(service)} is not an ACK service, so controllers ignore the annotation`;
   const fix = meant === null ? SERVICE_FIX : `use ${meant}.${DELETION_POLICY_ANNOTATION} if you meant ${meant}`;
-  yield { path, message, fix, severity: "warn" };
+  const key = `${meant ?? ""}.${DELETION_POLICY_ANNOTATION}`;
+  const edits = meant === null || others.has(key) ? [remove(path)] : rename(path, { key }, value);
+  yield { path, message, fix, repairs: by(...edits), severity: "warn" };
 }
 
 export const NS_13: QuickCheck<NamespaceChange> = {

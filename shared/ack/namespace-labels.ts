@@ -13,8 +13,11 @@ import type { EffectiveSelector } from "../core/effective-selector.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
 import { AffectedResources, type Effect } from "../core/fault-texts.ts";
 import type { NamespaceChange, NamespaceState } from "../core/namespace-change.ts";
-import { CHOICE_PATH, type RoleCause, roleCause } from "./role-inputs.ts";
-import { usedSelector, useEverywhereFix, useFix, useRule } from "../core/use-rights.ts";
+import { by, type Repair } from "../core/repair.ts";
+import { CHOICE_PATH, restoredRoleInputs, type RoleCause, roleCause } from "./role-inputs.ts";
+import {
+  type UsedObject, usedSelector, useEverywhereFix, useFix, useRepairs, useRule,
+} from "../core/use-rights.ts";
 import { NEEDS } from "../core/requirements.ts";
 import { ACK_NEEDS } from "./requirements.ts";
 
@@ -36,7 +39,8 @@ export const NS_01: ScanningCheck<NamespaceChange> = {
   on: ["UPDATE"],
   ofChange: true,
   *scan({ inventory, name, settings, stored, state }) {
-    const cause = settings.mode !== "selectors" || stored === null ? null : causeOf(inventory, stored, state);
+    if (settings.mode !== "selectors" || stored === null) return [];
+    const cause = causeOf(inventory, stored, state);
     if (cause === null) return [];
     const controllerAccount = controllerAccountOf(settings);
     const affected = new AffectedResources();
@@ -45,7 +49,8 @@ export const NS_01: ScanningCheck<NamespaceChange> = {
       if (effect !== null) affected.add(transition.resource, { fixFor: () => fixFor(cause), ...effect });
       return !affected.isFull;
     });
-    return affected.faults(cause.path);
+    const repairs = by(...restoredRoleInputs(stored, state));
+    return affected.faults(cause.path).map((fault) => ({ ...fault, repairs }));
   },
 };
 
@@ -151,7 +156,8 @@ export const NS_02: QuickCheck<NamespaceChange> = {
         // A new namespace contains no Role yet, so only a ClusterRole can permit the request.
         const used = usedSelector(selector);
         const fix = change.stored === null ? useEverywhereFix(used) : useFix(used, change.name);
-        yield { path, message: `the requester may not use ${describeRole(selector)}, ${how}`, fix };
+        const message = `the requester may not use ${describeRole(selector)}, ${how}`;
+        yield { path, message, fix, repairs: rightRepairs(change, used) };
       }
       if (answer === "unknown") {
         const message = `the webhook could not verify that the requester may use ${describeRole(selector)}, ${how}`;
@@ -160,6 +166,12 @@ export const NS_02: QuickCheck<NamespaceChange> = {
     }
   },
 };
+
+function rightRepairs({ name, requester, state, stored }: NamespaceChange, used: UsedObject): readonly Repair[] {
+  if (stored === null) return useRepairs(used, null, requester);
+  const kept = { when: "to keep the roles", edits: restoredRoleInputs(stored, state) };
+  return [kept, ...useRepairs(used, name, requester)];
+}
 
 /** Describes how a namespace gains a selector. `how` is a clause for messages. */
 interface Gain {

@@ -6,7 +6,10 @@ import {
   DEFAULT_REGION_ANNOTATION, ENDPOINT_URL_ANNOTATION, REGION_ANNOTATION, SELECTOR_REQUIRED_ANNOTATION,
 } from "../core/annotation-keys.ts";
 import { isRegion, parseARN, partitionOfRegion } from "../formats/arn.ts";
-import { annotationPath } from "../formats/json.ts";
+import { annotationPath, type FieldPath } from "../formats/json.ts";
+import { NameIndex } from "../formats/nearest.ts";
+import { by, meant, remove, type Repair, set } from "../core/repair.ts";
+import { regionRepairs } from "./annotation-values.ts";
 import { quote, sortedListOf } from "../formats/text.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
@@ -37,10 +40,12 @@ export const NS_17: QuickCheck<NamespaceChange> = {
     if (after === before || after === REQUIRED || (after === undefined && before !== REQUIRED)) return;
     const change = after === undefined ? "remove the annotation" : `set it to ${quote(after)}`;
     const message = `the requester ${quote(requester.username)} is not a waiver user and may not ${change}`;
-    yield { path: annotationPath(SELECTOR_REQUIRED_ANNOTATION), message };
+    const path = annotationPath(SELECTOR_REQUIRED_ANNOTATION);
+    yield { path, message, fix: NS_17.fix, repairs: by(set(path, before)) };
   },
 };
 
+const REGION_FIX = "set a region of the controllers' partition, such as eu-west-1";
 const REGION_PATH = annotationPath(DEFAULT_REGION_ANNOTATION);
 
 export const NS_07 = checkOf<NamespaceChange>({
@@ -48,18 +53,20 @@ export const NS_07 = checkOf<NamespaceChange>({
   severity: "deny",
   reason: "Controllers accept any text as a region. With an invalid region, every AWS call for the resources of the "
     + "namespace fails.",
-  fix: "set a region of the controllers' partition, such as eu-west-1",
+  fix: REGION_FIX,
   example: "metadata: {annotations: {services.k8s.aws/default-region: Frankfurt}}",
   at: [REGION_PATH],
   type: REGION_NAME,
   within: FILLED,
   says: (value, fault) => `${value} ${fault}`,
   policySays: "the value is not a region",
+  repairsOf: regionRepairs,
 }, function* otherPartition(region, { settings }) {
   const [partition, ofControllers] = [partitionOfRegion(region), partitionOfRegion(settings.region ?? "")];
   if (partition === null || ofControllers === null || partition === ofControllers) return;
   const found = `region ${quote(region)} is in partition ${partition}`;
-  yield { message: `${found}, but the controllers are in partition ${ofControllers}` };
+  const message = `${found}, but the controllers are in partition ${ofControllers}`;
+  yield { message, fix: REGION_FIX, repairs: by(remove(REGION_PATH)) };
 });
 
 function isOfEveryNamespace({ namespaces, namespaceLabels }: EffectiveSelector): boolean {
@@ -82,7 +89,8 @@ export const NS_07_OF_ROLES: QuickCheck<NamespaceChange> = {
     for (const one of inventory.of(SELECTORS).values()) if (isOfEveryNamespace(one) && isUsable(one)) return;
     const names = sortedListOf(selecting.map((selector) => selector.name));
     const message = `region ${quote(region)} is in partition ${partition}, but no role of its selectors is: ${names}`;
-    yield { path: REGION_PATH, message, fix: "set a region of the partition of these roles" };
+    const fix = "set a region of the partition of these roles";
+    yield { path: REGION_PATH, message, fix, repairs: by(remove(REGION_PATH)) };
   },
 };
 
@@ -109,7 +117,9 @@ export const NS_07B: QuickCheck<NamespaceChange> = {
     const effect = after === null
       ? "the namespace no longer sets a default region, which is the region"
       : `the default region becomes ${quote(after)}, which is not the region`;
-    yield { path: REGION_PATH, message: listResources(affected, (count) => `${effect} of ${count}`) };
+    const message = listResources(affected, (count) => `${effect} of ${count}`);
+    const repairs = by(set(REGION_PATH, stored.annotations.get(DEFAULT_REGION_ANNOTATION)));
+    yield { path: REGION_PATH, message, fix: NS_07B.fix, repairs };
   },
 };
 
@@ -138,7 +148,15 @@ export const NS_08 = checkOf<NamespaceChange>({
   says: (_, fault) => fault,
   eachFault: true,
   policySays: "the endpoint is not an https URL without credentials, query and fragment",
+  repairsOf: endpointRepairs,
 });
+
+/** Returns the repair that drops what is not allowed. A text with another `@` could contain a part of a password. */
+function endpointRepairs(path: FieldPath, url: string): readonly Repair[] {
+  const cleaned = url.trim().replace(/^(https?:\/\/)?([^/?#@]*:[^/?#@]*@)?/i, "https://").replace(/[?#].*$/s, "");
+  const isKnown = !cleaned.includes("@") && ENDPOINT_URL.faults(cleaned).length === 0;
+  return isKnown ? by(set(path, cleaned)) : [];
+}
 
 export const NS_08_HOSTS: QuickCheck<NamespaceChange> = {
   ...NS_08,
@@ -153,6 +171,9 @@ export const NS_08_HOSTS: QuickCheck<NamespaceChange> = {
     if (allowed.has(host) || allowed.has(hostAndPort)) return;
     const hosts = allowedEndpointHosts.join(", ");
     const message = `the endpoint host ${quote(host)} is not one of the allowed hosts ${hosts}`;
-    yield { path: annotationPath(ENDPOINT_URL_ANNOTATION), message };
+    const path = annotationPath(ENDPOINT_URL_ANNOTATION);
+    const nearest = new NameIndex(allowed).nearest(host).map((name) => url.replace(/\/\/[^/:]*/, `//${name}`));
+    const repairs = nearest.length > 0 ? meant(path, nearest) : by(remove(path));
+    yield { path, message, fix: NS_08_HOSTS.fix, repairs };
   },
 };

@@ -9,6 +9,7 @@ import { printable, quote } from "../formats/text.ts";
 import { MISSES, type Misspelling } from "./miss-index.ts";
 import { type ComparedResource, conditionsOf, selectorName } from "./selector-conditions.ts";
 import { type JudgedSelector, repairsOf } from "./selector.ts";
+import { selectorFor } from "./role-repairs.ts";
 import { SELECTORS } from "./selectors.ts";
 
 /** A selector that probably should select a resource, and does not. */
@@ -96,14 +97,11 @@ function lostSelector(compared: ComparedResource): Found | null {
   return { roleARN: selector.roleARN, miss: { selector: name, reason: "lost", message, repairs } };
 }
 
-function deletedSelector(name: string, roleARN: string, { query: { namespace } }: ComparedResource): Found {
+function deletedSelector(name: string, roleARN: string, { inventory, query }: ComparedResource): Found {
   const message = `IAMRoleSelector ${name}, which selected it before, does not exist`;
-  const { apiVersion, kind } = selectorName(name);
-  const value = {
-    apiVersion, kind, metadata: { name }, spec: { arn: roleARN, namespaceSelector: { names: [namespace] } },
-  };
-  const edit = { of: selectorName(name), ...set([], value) };
-  const repairs = [{ when: `if ${roleARN} is still its role`, edits: [edit] }];
+  // Whoever can write the resource can write its annotations.
+  const edits = [selectorFor({ inventory, resource: query }, roleARN)];
+  const repairs = [{ when: `if ${roleARN} is still its role`, edits }];
   return { roleARN, miss: { selector: name, reason: "lost", message, repairs } };
 }
 

@@ -10,6 +10,7 @@ import type { Fault, QuickCheck } from "../core/check.ts";
 import { ownerOfNamespace } from "../core/protected-namespaces.ts";
 import { resourceInAccount } from "../core/fault-texts.ts";
 import type { ResourceChange } from "./resource-change.ts";
+import { by, type Repair, set } from "../core/repair.ts";
 import { NEEDS } from "../core/requirements.ts";
 
 /** The end of the fix of each check of crossings. */
@@ -18,6 +19,11 @@ export const FOR_NOW = "ACK allows it with --enable-cross-namespace=true";
 /** The path of the field that names the other namespace. */
 export function namespacePath({ path }: Crossing): FieldPath {
   return [...path, "namespace"];
+}
+
+/** Returns the repair that names an object of the own namespace, which a person may have to create first. */
+export function ownNamespace(crossing: Crossing, own: string): readonly Repair[] {
+  return by(set(namespacePath(crossing), own));
 }
 
 function hasCrossings({ crossings }: ResourceChange): boolean {
@@ -42,7 +48,10 @@ export const ACK_37: QuickCheck<ResourceChange> = {
       if (crossing.kind !== "reference") continue;
       const message = `the resource in namespace ${quote(resource.namespace)} gets the ARN or ID of `
         + describeTarget(change, crossing);
-      yield { path: namespacePath(crossing), message, value: `${crossing.namespace}/${crossing.name}` };
+      const value = `${crossing.namespace}/${crossing.name}`;
+      const isHere = referencedResource(change.inventory, { ...crossing, namespace: resource.namespace }) !== null;
+      const repairs = isHere ? ownNamespace(crossing, resource.namespace) : [];
+      yield { path: namespacePath(crossing), message, value, fix: ACK_37.fix, repairs };
     }
   },
 };
@@ -96,7 +105,8 @@ export const ACK_38: QuickCheck<ResourceChange> = {
       const writes = crossing.kind === "secret-output";
       const message = `for the resource in namespace ${quote(resource.namespace)}, the controller `
         + `${writes ? "writes" : "reads"} Secret ${quote(`${crossing.namespace}/${crossing.name}`)}`;
-      yield { path: namespacePath(crossing), message, ...(writes && { fix: WRITES_FIX }) };
+      const fix = writes ? WRITES_FIX : READS_FIX;
+      yield { path: namespacePath(crossing), message, fix, repairs: ownNamespace(crossing, resource.namespace) };
     }
   },
 };
@@ -107,18 +117,19 @@ export const ACK_39: QuickCheck<ResourceChange> = {
   waivable: true,
   reason: "Secrets in the namespaces of controllers and of the webhook hold credentials. A controller reads and writes "
     + "Secrets with its own rights, so the author of a resource could copy such a Secret to AWS, or replace it.",
-  fix: "name a Secret in the namespace of the resource",
+  fix: WRITES_FIX,
   example: "spec: {secretString: {namespace: capa-system, name: creds, key: SecretAccessKey}}",
   requires: [NEEDS.ownNamespace],
   when: hasCrossings,
-  *find({ crossings, settings }): Iterable<Fault> {
+  *find({ crossings, resource, settings }): Iterable<Fault> {
     for (const crossing of crossings()) {
       const owner = crossing.kind === "reference" ? null : ownerOfNamespace(crossing.namespace, settings);
       if (owner === null) continue;
       const verb = crossing.kind === "secret-output" ? "write" : "read";
       const name = quote(`${crossing.namespace}/${crossing.name}`);
       const message = `the controller would ${verb} Secret ${name}, whose namespace belongs to ${owner}`;
-      yield { path: namespacePath(crossing), message };
+      const repairs = ownNamespace(crossing, resource.namespace);
+      yield { path: namespacePath(crossing), message, fix: WRITES_FIX, repairs };
     }
   },
 };

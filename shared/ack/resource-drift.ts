@@ -5,9 +5,12 @@ import {
 } from "../core/annotation-keys.ts";
 import { annotationPath, field, type JsonObject, stringAt } from "../formats/json.ts";
 import { listOf, quote } from "../formats/text.ts";
-import type { Fault, QuickCheck } from "../core/check.ts";
+import { type CheckEntry, type Fault, fixOf, type QuickCheck } from "../core/check.ts";
+import { by, set } from "../core/repair.ts";
+import { isRegion, partitionOfRegion } from "../formats/arn.ts";
 import { refusedFix, resolutionClause, type ResourceChange } from "./resource-change.ts";
 import { CHOICE_PATH, choiceFor } from "./role-inputs.ts";
+import { conflictRepairs, refusedRepairs, roleInAccount } from "./role-repairs.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { placeOf, type ResourceQuery } from "../core/ack-resource.ts";
 import { DELETION_POLICY_DELETE } from "../core/value-types.ts";
@@ -48,7 +51,8 @@ export const ACK_07: QuickCheck<ResourceChange> = {
   *find(change): Iterable<Fault> {
     const isNew = change.operation === "CREATE";
     const recreate = `${CHANGES[change.settings.mode]} ${RECREATE}`;
-    for (const fault of accountDriftFaults(change, "so controllers never reconcile it", recreate)) {
+    const fix = fixOf(ACK_07, change.settings);
+    for (const fault of accountDriftFaults(change, "so controllers never reconcile it", fix, recreate)) {
       yield isNew ? { ...fault, severity: "warn" } : fault;
     }
   },
@@ -65,38 +69,47 @@ export const ACK_08: QuickCheck<ResourceChange> = {
   on: ["UPDATE", "AUDIT"],
   section: "drift",
   find: (change) => (
-    controllerRoleFaults(change, (account) => `would create it again in account ${account} with its own role`)
+    controllerRoleFaults(change, ACK_08, (account) => (
+      `would create it again in account ${account} with its own role`
+    ))
   ),
 };
 
 /**
- * Yields a fault if the selected role is in a different account from the resource. `unprovenFix` replaces the fix of
- * the check if the status does not prove that the resource exists in AWS.
+ * Yields a fault if the selected role is in a different account from the resource. `unprovenFix` replaces
+ * `provenFix` if the status does not prove that the resource exists in AWS.
  */
 export function* accountDriftFaults(
-  change: ResourceChange, consequence: string, unprovenFix: string | null = null,
+  change: ResourceChange, consequence: string, provenFix: string, unprovenFix: string | null = null,
 ): Iterable<Fault> {
   const drift = accountDriftOf(change, "selected");
   if (drift === null) return;
   const { recorded, resolved } = drift;
-  const { created } = change.resource;
+  const { created, status: { ownerAccountID } } = change.resource;
+  const repairs = roleInAccount(change, ownerAccountID, appliedRole(change.object));
   const place = placeOf(change.resource, "account");
   const message = `${place} ${recorded} but its role is in account ${resolved}, ${consequence}`;
   const choice = choiceFor(change, change.resource);
-  if (choice === null) yield { path: LABELS, message, ...(!created && unprovenFix !== null && { fix: unprovenFix }) };
-  else yield { path: choice.from === "resource" ? CHOICE_PATH : METADATA, message, fix: CHOICE_FIX };
+  const fix = created || unprovenFix === null ? provenFix : unprovenFix;
+  if (choice === null) yield { path: LABELS, message, fix, repairs };
+  else yield { path: choice.from === "resource" ? CHOICE_PATH : METADATA, message, fix: CHOICE_FIX, repairs };
 }
 
 /**
  * Yields a fault if the controller's own role applies and is in a different account from the resource. `action` returns
  * what the controller would do, as a verb phrase.
  */
-export function* controllerRoleFaults(change: ResourceChange, action: (account: string) => string): Iterable<Fault> {
+export function* controllerRoleFaults(
+  change: ResourceChange, { id, fix }: CheckEntry, action: (account: string) => string,
+): Iterable<Fault> {
   const drift = accountDriftOf(change, "default");
   if (drift === null) return;
   const place = placeOf(change.resource, "account");
   const message = `${place} ${drift.recorded}, but the controller ${action(drift.resolved)}`;
-  yield { path: LABELS, message };
+  const repairs = roleInAccount(change, change.resource.status.ownerAccountID, appliedRole(change.object));
+  const edits = [set(annotationPath(DELETION_POLICY_ANNOTATION), "retain")];
+  const retained = id === "ACK-30" ? [{ when: "to leave the resource in AWS", edits }] : [];
+  yield { path: LABELS, message, fix, repairs: [...retained, ...repairs] };
 }
 
 /** The account of a resource and the account of its role, quoted for messages. */
@@ -126,17 +139,21 @@ export const ACK_10B: QuickCheck<ResourceChange> = {
   example: `metadata: {annotations: {${REGION_ANNOTATION}: eu-west-1}} # on a Bucket that exists in us-east-1`,
   on: ["UPDATE", "AUDIT"],
   section: "drift",
-  find: regionDriftFaults,
+  find: (change) => regionDriftFaults(change, ACK_10B.fix),
 };
 
 /** Yields a fault if the desired region is not the region in which the resource exists. */
-export function* regionDriftFaults({ inventory, resource, settings }: ResourceChange): Iterable<Fault> {
+export function* regionDriftFaults(change: ResourceChange, fix: string): Iterable<Fault> {
+  const { inventory, resource, settings } = change;
   const desired = desiredRegion(inventory, resource, settings);
   const drift = regionDrift(resource.status, desired);
   if (drift === null) return;
   const expected = `its desired region is ${quote(drift.current)} (set by the ${drift.from})`;
   const place = `${placeOf(resource, "region")} ${quote(drift.recorded)}`;
-  yield { path: REGION, message: `${place}, but ${expected}, so controllers never reconcile it` };
+  const message = `${place}, but ${expected}, so controllers never reconcile it`;
+  // The status can contain any text.
+  const isUsable = partitionOfRegion(drift.recorded) === partitionOfRegion(drift.current) && isRegion(drift.recorded);
+  yield { path: REGION, message, fix, repairs: isUsable ? by(set(REGION, drift.recorded)) : [] };
 }
 
 /**
@@ -203,7 +220,9 @@ export const ACK_30: QuickCheck<ResourceChange> = {
   *find(change): Iterable<Fault> {
     // If the deletion policy is not `delete`, the controller makes no AWS call.
     if (deletionPolicyOf(change.inventory, change.resource) !== DELETION_POLICY_DELETE) return;
-    yield* controllerRoleFaults(change, (account) => `would look for it in account ${account} and leave it behind`);
+    yield* controllerRoleFaults(change, ACK_30, (account) => (
+      `would look for it in account ${account} and leave it behind`
+    ));
   },
 };
 
@@ -221,12 +240,13 @@ export const ACK_31: QuickCheck<ResourceChange> = {
     if (resolution.outcome === "conflict") {
       const names = listOf(resolution.selectors.map(({ name }) => name));
       const message = `the deletion will hang until only one of these IAMRoleSelectors selects the resource: ${names}`;
-      yield { path: METADATA, message, fix: "restrict or delete selectors until only one selects the resource" };
+      const fix = "restrict or delete selectors until only one selects the resource";
+      yield { path: METADATA, message, fix, repairs: conflictRepairs(change) };
     } else if (resolution.outcome === "refused") {
       const message = `the deletion will hang until a role resolves: ${resolutionClause(resolution)}`;
       const fix = resolution.code === "ERR_SELECTOR_CHOICE" ? refusedFix(resolution) : ACK_31.fix;
-      yield { path: METADATA, message, fix };
-    } else yield* regionDriftFaults(change);
+      yield { path: METADATA, message, fix, repairs: refusedRepairs(change) };
+    } else yield* regionDriftFaults(change, ACK_31.fix);
   },
 };
 
@@ -241,5 +261,7 @@ export const ACK_32: QuickCheck<ResourceChange> = {
   example: "kubectl delete of a Bucket in account 111122223333 whose IAMRoleSelector now names a role in 444455556666",
   requires: RESOLUTION,
   on: ["DELETE"],
-  find: (change) => accountDriftFaults(change, "so the deletion would never finish"),
+  find: (change) => (
+    accountDriftFaults(change, "so the deletion would never finish", fixOf(ACK_32, change.settings))
+  ),
 };

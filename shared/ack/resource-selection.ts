@@ -8,12 +8,13 @@ import {
 import {
   conflictSentence, DEFAULT_ROLE, describeRole, selectingSelectors, usedSelectors,
 } from "./selection.ts";
-import type { Fault, QuickCheck } from "../core/check.ts";
+import { type Fault, type QuickCheck } from "../core/check.ts";
+import { conflictRepairs, refusedRepairs, restoredInputs, selectedRepairs } from "./role-repairs.ts";
 import { refusedFix, resolutionClause, type ResolvedResource, type ResourceChange } from "./resource-change.ts";
 import { choiceFor, type RoleCause, roleCause } from "./role-inputs.ts";
 import { missRepairs, nearMisses } from "./near-misses.ts";
 import { describeRepairs } from "../core/repair.ts";
-import { usedSelector, useFix, useRule } from "../core/use-rights.ts";
+import { usedSelector, useFix, useRepairs, useRule } from "../core/use-rights.ts";
 import type { AccessByName } from "../core/context.ts";
 import { readsResourceLabels } from "../core/effective-selector.ts";
 import { isPinned } from "../core/ack-resource.ts";
@@ -40,22 +41,24 @@ export const ACK_03: QuickCheck<ResourceChange> = {
   find: noRoleFaults,
 };
 
-function* noRoleFaults({ resolution, inventory }: ResourceChange): Iterable<Fault> {
+function* noRoleFaults(change: ResourceChange): Iterable<Fault> {
+  const { resolution, inventory } = change;
   const { outcome, selectors } = resolution;
   if (outcome === "conflict") {
     const message = `${conflictSentence(selectors.map(({ name }) => name))}; controllers do not reconcile the resource`;
-    yield { path: METADATA, message, section: "conflicts", ...conflictFix(resolution, inventory) };
+    const fix = conflictFix(resolution, inventory);
+    yield { path: METADATA, message, section: "conflicts", fix, repairs: conflictRepairs(change) };
   } else if (outcome === "refused") {
-    yield { path: METADATA, message: resolutionClause(resolution), section: "refused", fix: refusedFix(resolution) };
+    const [message, fix] = [resolutionClause(resolution), refusedFix(resolution)];
+    yield { path: METADATA, message, section: "refused", fix, repairs: refusedRepairs(change) };
   }
 }
 
 /** Labels change nothing if no selector reads them. */
-function conflictFix(
-  { selectors }: Resolution, inventory: ResourceChange["inventory"],
-): Pick<Fault, "fix"> {
-  if (inventory.runtime === "extended") return { fix: `${RESTRICT}, or name one in ${USE_SELECTOR_ANNOTATION}` };
-  return selectors.some(({ name }) => readsResourceLabels(inventory.of(SELECTORS).get(name))) ? {} : { fix: RESTRICT };
+function conflictFix({ selectors }: Resolution, inventory: ResourceChange["inventory"]): string {
+  if (inventory.runtime === "extended") return `${RESTRICT}, or name one in ${USE_SELECTOR_ANNOTATION}`;
+  const reads = selectors.some(({ name }) => readsResourceLabels(inventory.of(SELECTORS).get(name)));
+  return reads ? ACK_03.fix : RESTRICT;
 }
 
 /** How a resource gets another role than the controllers' own. */
@@ -100,8 +103,8 @@ export const ACK_05B: QuickCheck<ResourceChange> = {
   section: "onDefault",
   when: (change) => usesDefaultRole(change) && requiresSelector(change),
   *find(change): Iterable<Fault> {
-    const { resource: { namespace }, settings: { mode } } = change;
-    const required = mode !== "selectors" ? "a role of the CARM maps" : "a selector";
+    const { resource: { namespace }, settings } = change;
+    const required = settings.mode !== "selectors" ? "a role of the CARM maps" : "a selector";
     const message = `namespace ${namespace} requires ${required}, but the resource would use the controller's own role`;
     yield { path: METADATA, ...missedFault(change, message) };
   },
@@ -109,11 +112,13 @@ export const ACK_05B: QuickCheck<ResourceChange> = {
 
 /** Returns the message with the selectors that probably should select the resource, and how they would. */
 function missedFault(
-  { inventory, resource, settings }: ResourceChange, message: string,
+  change: ResourceChange, message: string,
 ): Pick<Fault, "message" | "repairs"> {
+  const { inventory, operation, resource, settings } = change;
   const misses = settings.mode === "selectors" ? nearMisses(inventory, resource) : [];
-  if (misses.length === 0) return { message };
-  const repairs = missRepairs(misses);
+  const [ofMisses, ofLabels] = [missRepairs(misses), selectedRepairs(change)];
+  // The typo of a selector comes before a label that the resource never had.
+  const repairs = operation === "CREATE" ? [...ofMisses, ...ofLabels] : [...ofLabels, ...ofMisses];
   const texts = [message, ...misses.map((miss) => miss.message)];
   return { message: texts.join("; "), ...(repairs.length > 0 && { repairs }) };
 }
@@ -148,8 +153,9 @@ export const ACK_09: QuickCheck<ResourceChange> = {
       const answer = access?.get(name) ?? "unknown";
       const selector = `${describeRole(name)}, which ${clauseOf(name, state)}`;
       if (answer === "denied") {
-        const fix = useFix(usedSelector(name), namespace);
-        yield { path: METADATA, message: `the requester may not use ${selector}`, fix };
+        const used = usedSelector(name);
+        const [fix, repairs] = [useFix(used, namespace), useRepairs(used, namespace, change.requester)];
+        yield { path: METADATA, message: `the requester may not use ${selector}`, fix, repairs };
       }
       if (answer === "unknown") {
         const message = `the webhook could not verify that the requester may use ${selector}`;
@@ -201,7 +207,11 @@ function* movedFaults(change: ResourceChange, stored: ResolvedResource): Iterabl
   const other = selector === undefined || access === null
     ? "ask the owner of the selectors to move the resource"
     : `ask an administrator for the verb use on IAMRoleSelector ${selector.name}`;
-  yield { path: cause.path, message, fix: `keep ${cause.inputs}, or ${other}` };
+  const grant = selector === undefined || access === null
+    ? []
+    : useRepairs(usedSelector(selector.name), change.resource.namespace, change.requester);
+  const repairs = [{ when: "to keep the role", edits: restoredInputs(change) }, ...grant];
+  yield { path: cause.path, message, fix: `keep ${cause.inputs}, or ${other}`, repairs };
 }
 
 /** Whether the requester may use the selector that the resource would use. */

@@ -1,6 +1,7 @@
 import type { ACKResource } from "../core/ack-resource.ts";
 import { USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
 import type { DecisionSettings } from "../core/context.ts";
+import { by, type Edit, remove, restoreEntries, set } from "../core/repair.ts";
 import { annotationPath, type FieldPath } from "../formats/json.ts";
 import { type Choice, choiceOf } from "./selection.ts";
 import type { CheckContext, Fault, QuickCheck } from "../core/check.ts";
@@ -34,6 +35,15 @@ export function roleCause(isRelabeled: boolean, isRechosen: boolean): RoleCause 
   return { subject: "the new labels", path: ["metadata", "labels"], inputs: LABEL_INPUTS, isRechosen };
 }
 
+type Inputs = Pick<ACKResource, "labels" | "annotations">;
+
+/** Returns the edits that restore the labels and the annotation `use-selector` of a resource or namespace. */
+export function restoredRoleInputs(before: Inputs, after: Inputs): readonly Edit[] {
+  const [old, current] = [before, after].map(({ annotations }) => annotations.get(USE_SELECTOR_ANNOTATION));
+  const labels = restoreEntries(["metadata", "labels"], before.labels, after.labels);
+  return old === current ? labels : [...labels, set(CHOICE_PATH, old)];
+}
+
 export const ACK_36: QuickCheck<Pick<CheckContext, "settings"> & { readonly resource: ACKResource }> = {
   id: "ACK-36",
   severity: "warn",
@@ -49,9 +59,11 @@ export const ACK_36: QuickCheck<Pick<CheckContext, "settings"> & { readonly reso
 export function* ignoredChoiceFaults({ mode, runtime }: DecisionSettings): Iterable<Fault> {
   if (mode !== "selectors") {
     const fix = "remove the annotation, or switch the controllers and --mode to selectors";
-    yield { path: CHOICE_PATH, message: "the annotation has no effect with --mode carm", fix };
+    const message = "the annotation has no effect with --mode carm";
+    yield { path: CHOICE_PATH, message, fix, repairs: by(remove(CHOICE_PATH)) };
   } else if (runtime === "ack") {
-    yield { path: CHOICE_PATH, message: "the annotation has no effect with --runtime ack" };
+    const message = "the annotation has no effect with --runtime ack";
+    yield { path: CHOICE_PATH, message, fix: ACK_36.fix, repairs: by(remove(CHOICE_PATH)) };
   }
 }
 

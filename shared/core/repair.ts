@@ -77,6 +77,14 @@ export function restore(old: JsonObject, ...paths: readonly FieldPath[]): readon
   return by(...paths.map((path) => set(path, valueAt(old, path))));
 }
 
+/** Returns the edits that restore the entries of a map: labels or annotations. */
+export function restoreEntries(
+  at: FieldPath, before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>,
+): readonly Edit[] {
+  const keys = [...new Set([...before.keys(), ...after.keys()])].filter((key) => before.get(key) !== after.get(key));
+  return keys.map((key) => set([...at, { key }], before.get(key)));
+}
+
 /** Returns the repair that restores annotations of the old object. */
 export function restoreAnnotations(old: JsonObject, ...keys: readonly string[]): readonly Repair[] {
   return restore(old, ...keys.map(annotationPath));

@@ -1,4 +1,7 @@
 import { SELECTOR_GROUP } from "./ack-groups.ts";
+import type { Requester } from "./context.ts";
+import type { Edit, Repair } from "./repair.ts";
+import { quote } from "../formats/text.ts";
 
 /** A selector, or another object, that a requester needs the right to `use`. */
 export interface UsedObject {
@@ -37,3 +40,31 @@ export function useEverywhereFix(used: UsedObject): string {
   return `create a ClusterRole with the rule ${useRule(used)}, `
     + "and a ClusterRoleBinding that grants it to the requester";
 }
+
+const RBAC = "rbac.authorization.k8s.io";
+const RBAC_V1 = `${RBAC}/v1`;
+
+/**
+ * Returns the repair that creates the Role, or without a namespace the ClusterRole, and its binding. No repair if the
+ * requester or the kind is unknown.
+ */
+export function useRepairs(
+  { group, resource, name }: UsedObject, namespace: string | null, requester: Requester | null,
+): readonly Repair[] {
+  if (requester === null || resource === "*" || name === "") return NONE;
+  const [role, binding] = namespace === null ? ["ClusterRole", "ClusterRoleBinding"] : ["Role", "RoleBinding"];
+  const metadata = { name: `use-${name.replaceAll(":", "-")}`, ...(namespace !== null && { namespace }) };
+  const create = (kind: string, fields: object): Edit => ({
+    path: [], value: { apiVersion: RBAC_V1, kind, metadata, ...fields },
+    of: { apiVersion: RBAC_V1, kind, namespace, name: metadata.name },
+  });
+  const rules = [{ apiGroups: [group], resources: [resource], resourceNames: [name], verbs: ["use"] }];
+  const roleRef = { apiGroup: RBAC, kind: role, name: metadata.name };
+  const subjects = [{ apiGroup: RBAC, kind: "User", name: requester.username }];
+  return [{
+    when: `to let ${quote(requester.username)} use it`,
+    edits: [create(role, { rules }), create(binding, { roleRef, subjects })],
+  }];
+}
+
+const NONE: readonly never[] = [];

@@ -67,6 +67,11 @@ export function withoutWaivers(object: JsonObject, removed: ReadonlySet<string>)
   return set(PATH, kept.length === 0 ? undefined : kept.join(","));
 }
 
+/** Returns the edit with which a waiver user waives one more check. */
+export function withWaiver(object: JsonObject, id: string): Edit {
+  return set(PATH, [...waivedChecks(object).filter((one) => one !== ""), id].join(","));
+}
+
 /** Returns the first 100 ids in the waiver annotation of the object. */
 export function waivedChecks(object: JsonObject): readonly string[] {
   const text = annotationAt(object, WAIVER_ANNOTATION);

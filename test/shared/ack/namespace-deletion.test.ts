@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../../shared/formats/json.ts";
 import { bucketObject, existingBucket, FIRST, kindObject, namespaceObject } from "../objects.ts";
 import { type Row, testRows } from "../rows.ts";
 import { annotationLines, type Circumstances, linesOf } from "../core/findings.ts";
@@ -11,7 +12,7 @@ testRows("NS-09 denies an unknown deletion policy, and warns about one of a miss
   ([key, value, circumstances]: [string, string, Circumstances?]) =>
     annotationLines("NS-09", { [key]: value }, circumstances), [
     ["upper case", [`s3.${SUFFIX}`, "Delete"], `deny ${line(`s3.${SUFFIX}`, '"Delete" is not a deletion policy, '
-      + "so controllers treat it as retain. Set the deletion policy to delete or retain.")}`],
+      + 'so controllers treat it as retain. Write "delete".')}`],
     ["delete", [`s3.${SUFFIX}`, "delete"]],
     ["retain", [`dynamodb.${SUFFIX}`, "retain"]],
     ["empty", [`s3.${SUFFIX}`, ""]],
@@ -21,6 +22,7 @@ testRows("NS-09 denies an unknown deletion policy, and warns about one of a miss
     ["a service in upper case", [`DynamoDB.${SUFFIX}`, "retain"],
       `warn ${line(`DynamoDB.${SUFFIX}`, '"DynamoDB" is not an ACK service, so controllers ignore the annotation. '
         + "Use dynamodb.services.k8s.aws/deletion-policy if you meant dynamodb.")}`],
+    ["a misspelled service", [`dynamodbb.${SUFFIX}`, "retain"], /^warn NS-09 .* Use dynamodb\.services/],
     ["an unknown service", [`frobnicator.${SUFFIX}`, "retain"],
       `warn ${line(`frobnicator.${SUFFIX}`,
         `"frobnicator" is not an ACK service, so controllers ignore the annotation. ${FIX}`)}`],
@@ -72,3 +74,8 @@ testRows("NS-13 warns if the deletion of a namespace also deletes ACK resources"
     ["no resource", ["team-c", "DELETE"]],
     ["the check runs only at DELETE", ["team-a", "CREATE"]],
   ]);
+
+testRows("NS-09 warns about a misspelled service also beside the right one", (annotations: JsonObject) =>
+  annotationLines("NS-09", annotations), [
+  ["both", { [`DynamoDB.${SUFFIX}`]: "retain", [`dynamodb.${SUFFIX}`]: "delete" }, /^warn NS-09/],
+]);

@@ -5,29 +5,30 @@ import { annotationLines, checkChange } from "../core/findings.ts";
 
 const PATH = "metadata.annotations[services.k8s.aws/endpoint-url]";
 const lines = (url: string): string[] => annotationLines("NS-08", { "services.k8s.aws/endpoint-url": url });
-const denied = (message: string): string =>
-  `deny NS-08 ${PATH}: ${message}. Set https://HOST or https://HOST:PORT, without credentials or a query.`;
+const FIX = "Set https://HOST or https://HOST:PORT, without credentials or a query";
+const denied = (message: string, fix = FIX): string => `deny NS-08 ${PATH}: ${message}. ${fix}.`;
+const written = (message: string, url: string): string => denied(message, `Write "${url}"`);
 const noHost = (host: string): string => denied(`the endpoint has no valid host: "${host}"`);
-const PLAINTEXT = denied("the endpoint uses http, not https, so anyone on the network path can read the requests");
-const CREDENTIALS = denied("the endpoint contains credentials, which every reader of the namespace can see");
-const QUERY = denied("the endpoint has a query or a fragment, which AWS endpoints do not have");
+const PLAINTEXT = "the endpoint uses http, not https, so anyone on the network path can read the requests";
+const CREDENTIALS = "the endpoint contains credentials, which every reader of the namespace can see";
+const QUERY = "the endpoint has a query or a fragment, which AWS endpoints do not have";
 const VALID = [
   "https://vpce-1.s3.eu-west-1.vpce.amazonaws.com", "https://minio:9000", "HTTPS://minio/base/path",
   "https://[fd00::1]:443", "https://10.0.0.1", "",
 ];
 
 testRows("NS-08 denies an endpoint URL without https or a valid host, or with credentials or a query", lines, [
-  ["http", "http://minio.team-a.svc:9000", PLAINTEXT],
-  ["upper case", "HTTP://minio", PLAINTEXT],
-  ["no URL", "minio.team-a.svc", denied("the endpoint is not a URL")],
+  ["http", "http://minio.team-a.svc:9000", written(PLAINTEXT, "https://minio.team-a.svc:9000")],
+  ["upper case", "HTTP://minio", written(PLAINTEXT, "https://minio")],
+  ["no URL", "minio.team-a.svc", written("the endpoint is not a URL", "https://minio.team-a.svc")],
   ["no host", "https://", noHost("")],
   ["a space", "https://a b", noHost("a b")],
   ["a port that is not a number", "https://host:port", noHost("host:port")],
-  ["a password", "https://root:hunter2@minio", CREDENTIALS],
-  ["a user", "https://minio@evil.example.net", CREDENTIALS],
-  ["two users", "https://a@b@c", CREDENTIALS],
-  ["a query", "https://minio/?key=hunter2", QUERY],
-  ["a fragment", "https://minio#x", QUERY],
+  ["a password", "https://root:hunter2@minio", written(CREDENTIALS, "https://minio")],
+  ["a user", "https://minio@evil.example.net", denied(CREDENTIALS)],
+  ["two users", "https://a@b@c", denied(CREDENTIALS)],
+  ["a query", "https://minio/?key=hunter2", written(QUERY, "https://minio/")],
+  ["a fragment", "https://minio#x", written(QUERY, "https://minio")],
   ["a line break", "https://minio/a\nb",
     denied("the path of the endpoint has characters that are not allowed in a URL")],
   ...VALID.map((url) => [url, url] as const),
@@ -41,10 +42,8 @@ test("NS-08 reports every fault, and never quotes credentials", (t) => {
 });
 
 const notAllowed = (host: string): string => `deny NS-08 ${PATH}: the endpoint host "${host}" is not one of the `
-  + `allowed `
-  + "hosts minio.example.com, s3.internal:8443. Use a host that --allowed-endpoint-hosts lists, or add the host to "
-  + "that "
-  + "flag.";
+  + "allowed hosts minio.example.com, s3.internal:8443. Use a host that --allowed-endpoint-hosts lists, or add the "
+  + "host to that flag.";
 const HOSTS = ["minio.example.com", "s3.internal:8443"];
 const ALLOWED = [
   "https://MINIO.example.com", "https://minio.example.com:9000/x", "https://s3.internal:8443", "",
@@ -53,6 +52,7 @@ testRows("NS-08 denies a host that is not in --allowed-endpoint-hosts",
   ([url, allowedEndpointHosts = HOSTS]: readonly [string, string[]?]) =>
     annotationLines("NS-08", { "services.k8s.aws/endpoint-url": url }, { settings: { allowedEndpointHosts } }), [
     ["another host", ["https://collector.example.net"], notAllowed("collector.example.net")],
+    ["a misspelled host", ["https://minio.exampel.com:9000/x"], notAllowed("minio.exampel.com")],
     ["a subdomain", ["https://minio.example.com.evil.net"], notAllowed("minio.example.com.evil.net")],
     ["another port", ["https://s3.internal:9000"], notAllowed("s3.internal")],
     ...ALLOWED.map((url) => [url, [url]] as const),

@@ -11,7 +11,7 @@ const invalid = (text: string): string =>
 testRows("NS-07 denies a default region that is invalid or in another partition than the controllers",
   ([value, region]: [string, string | null]) => annotationLines("NS-07", { [KEY]: value }, { settings: { region } }), [
     ["a city", ["Frankfurt", null], invalid('"Frankfurt" is not a region')],
-    ["a zone", ["eu-west-1a", null], invalid('"eu-west-1a" is not a region')],
+    ["a zone", ["eu-west-1a", null], `deny NS-07 ${PATH}: "eu-west-1a" is not a region. Write "eu-west-1".`],
     ["another partition", ["cn-north-1", "eu-west-1"],
       invalid('region "cn-north-1" is in partition aws-cn, but the controllers are in partition aws')],
     ["a region", ["eu-west-1", "us-east-1"]],

@@ -1,9 +1,9 @@
 import { fail } from "node:assert/strict";
 import { type CheckInput, type Finding, operationOf } from "../../../shared/core/check.ts";
-import type { DecisionSettings } from "../../../shared/core/context.ts";
+import type { AccessByName, DecisionSettings } from "../../../shared/core/context.ts";
 import { applyEdits, type Edit, type ObjectName, type Repair } from "../../../shared/core/repair.ts";
 import type { CheckResult } from "../../../shared/core/run.ts";
-import { formatFieldPath, type JsonObject } from "../../../shared/formats/json.ts";
+import { field, formatFieldPath, type JsonObject } from "../../../shared/formats/json.ts";
 import { apiVersionOf, objectReference } from "../../../shared/formats/object-meta.ts";
 import { runChecks } from "../../../shared/judges.ts";
 import { inventoryWith } from "../objects.ts";
@@ -42,7 +42,8 @@ export function* failedRepairs(judged: Judged, { findings }: Pick<CheckResult, "
       const repaired = afterRepair(judged, repair);
       if (repaired === null) continue;
       const text = `${code} ${formatFieldPath(finding.path)}: ${finding.message}: ${JSON.stringify(repair)}`;
-      const same = (one: Finding): boolean => keyOf(one) === keyOf(finding);
+      // A repair of a waiver user waives the finding.
+      const same = (one: Finding): boolean => keyOf(one) === keyOf(finding) && one.waived === finding.waived;
       const [before, after] = [findings.filter(same).length, repaired.findings.filter(same).length];
       const denied = newDenials(findings, repaired.findings);
       if (after >= before) yield { code, problem: "ineffective", text };
@@ -64,7 +65,15 @@ function afterRepair({ input, settings, known }: Judged, { edits }: Repair): Pic
   if (isStored) objects = objects.map((one) => (isSameObject(one, nameOf(input.object)) ? object : one));
   const { origin } = input;
   const inventory = known === null ? input.inventory ?? null : inventoryWith(objects, { runtime, origin });
-  return runChecks({ ...input, object, inventory, ...(isStored && { old: object }) }, settings);
+  const access = accessAfter(input.access ?? null, others);
+  return runChecks({ ...input, object, inventory, access, ...(isStored && { old: object }) }, settings);
+}
+
+/** Returns the answers of access reviews after the edits, which can create Roles. */
+function accessAfter(before: AccessByName | null, edits: readonly Edit[]): AccessByName | null {
+  const names = edits.flatMap(({ value }) => [field(value, "rules")].flat())
+    .flatMap((rule) => [field(rule, "resourceNames")].flat()).filter((name) => typeof name === "string");
+  return names.length === 0 ? before : new Map([...before ?? [], ...names.map((name) => [name, "allowed"] as const)]);
 }
 
 function nameOf(object: JsonObject): ObjectName {
