@@ -5,7 +5,7 @@ import type { Fault, QuickCheck } from "../core/check.ts";
 import { NAMESPACE_DELETION, type NamespaceChange } from "../core/namespace-change.ts";
 import { by, remove, rename } from "../core/repair.ts";
 import { DELETION_POLICY } from "../core/value-types.ts";
-import { deletionPolicyRepairs } from "./annotation-values.ts";
+import { deletionPolicyRepairs } from "../core/meant-values.ts";
 import { annotationPath, type FieldPath } from "../formats/json.ts";
 import { closest, compareText, countOf, listOf, MAX_NAMES, quote } from "../formats/text.ts";
 import { ACK_NEEDS } from "./requirements.ts";

@@ -9,7 +9,7 @@ import { isRegion, parseARN, partitionOfRegion } from "../formats/arn.ts";
 import { annotationPath, type FieldPath } from "../formats/json.ts";
 import { NameIndex } from "../formats/nearest.ts";
 import { by, meant, remove, type Repair, set } from "../core/repair.ts";
-import { regionRepairs } from "./annotation-values.ts";
+import { regionRepairs } from "../core/meant-values.ts";
 import { quote, sortedListOf } from "../formats/text.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";

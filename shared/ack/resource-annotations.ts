@@ -19,7 +19,7 @@ import { recordedResolutionCheck } from "../core/recorded-resolution.ts";
 import { DELETION_POLICY, REGION_NAME, TRUE_OR_FALSE, type ValueType } from "../core/value-types.ts";
 import { by, remove, rename, type Repair, set } from "../core/repair.ts";
 import { RESOLUTION } from "./requirements.ts";
-import { booleanRepairs, deletionPolicyRepairs, regionRepairs } from "./annotation-values.ts";
+import { booleanRepairs, deletionPolicyRepairs, regionRepairs } from "../core/meant-values.ts";
 
 /** ACK-02 for ACK resources. */
 export const ACK_02 = recordedResolutionCheck<ResourceChange>(RESOLUTION, ({ resource, stored }) => (

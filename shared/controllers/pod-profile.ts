@@ -3,12 +3,13 @@ import { type Closures, closuresOf, missingFlags } from "../core/closures.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import { OBJECT_NAME } from "../core/setting-definition.ts";
 import { SETTINGS } from "../core/settings.ts";
-import { field, type JsonObject, stringAt } from "../formats/json.ts";
+import { field, type FieldPath, type JsonObject, stringAt } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { listOf } from "../formats/text.ts";
 import { sidecarOf } from "../core/sidecar-container.ts";
 import { type Container, decodePod, isPod, objectsAt, podTemplateOf, textAt } from "../core/pod.ts";
 import { type Fault, findingSentences, type QuickCheck } from "../core/check.ts";
+import { by, type Repair, set } from "../core/repair.ts";
 import { environmentOf } from "./controller-arguments.ts";
 import { sidecarFlags } from "./sidecar-session.ts";
 
@@ -41,9 +42,19 @@ export const AUD_16: QuickCheck<StoredPod> = {
     const fix = isPod(object)
       ? `run \`${restartOf(object)}\`; if the webhook does not inject this sidecar, first ${add}`
       : add;
-    yield { path: [...template.path, "spec", sidecar.list, sidecar.index], message, fix };
+    const path = [...template.path, "spec", sidecar.list, sidecar.index];
+    // The arguments of a Pod cannot change.
+    const namespaces = isPod(object) ? [] : installationNamespaces;
+    yield { path, message, fix, repairs: flagRepairs(sidecar, path, namespaces) };
   },
 };
+
+/** Returns the repair that adds the flag to the sidecar, if the namespace of the profile is certain. */
+function flagRepairs({ object }: Container, path: FieldPath, namespaces: readonly string[]): readonly Repair[] {
+  if (namespaces.length !== 1) return [];
+  const args = [field(object, "args")].flat().filter((one) => one !== undefined);
+  return by(set([...path, "args"], [...args, `${PROFILE_FLAG}=${namespaces.join()}`]));
+}
 
 /** Returns the problem of a Pod whose sidecar can hand out what the installation forbids, or null. */
 export function podProblem(object: JsonObject, settings: StoredPod["settings"]): Problem | null {

@@ -4,6 +4,7 @@ import { ROLE_ARN_VARIABLE, WEB_IDENTITY_TOKEN_FILE } from "../core/sdk-variable
 import { identityVolumes } from "./pod-identity.ts";
 import { type Container, containerPath, objectsAt, type Pod, textAt } from "../core/pod.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
+import { by, remove, set } from "../core/repair.ts";
 import type { PodCreation } from "./pod-request.ts";
 
 const STATIC_KEYS = "remove the variable, and give the role to the service account of the Pod, for the sidecar";
@@ -51,7 +52,8 @@ function* variableFaults(controller: Container): Iterable<Fault> {
     const fix = OTHER_CREDENTIALS.get(name);
     if (fix === undefined || value === "") continue;
     const message = `the SDK of the controller would use ${name} and not the sidecar`;
-    yield { path: containerPath(controller, "env", index), message, fix };
+    const path = containerPath(controller, "env", index);
+    yield { path, message, fix, repairs: by(remove(path)) };
   }
 }
 
@@ -82,11 +84,11 @@ function* mountFaults(controller: Container, { identities, profiles }: Credentia
     const file = textAt(entry, "subPath") === "" ? profiles.get(volume) ?? "" : "";
     if (identities.has(volume)) {
       const message = `the volume ${quote(volume)} contains a token with which the controller can bypass the sidecar`;
-      yield { path, message, fix: "mount the volume only in the sidecar" };
+      yield { path, message, fix: "mount the volume only in the sidecar", repairs: by(remove(path)) };
     } else if (PROFILE_PATH.test(mountPath) || file !== "") {
       const where = quote(file === "" ? mountPath : `${mountPath}/${file}`);
       const message = `the SDK of the controller would use a profile in ${where} and not the sidecar`;
-      yield { path, message, fix: "remove the mount" };
+      yield { path, message, fix: "remove the mount", repairs: by(remove(path)) };
     }
   }
 }
@@ -105,7 +107,9 @@ export const POD_07: QuickCheck<PodCreation> = {
         const name = [...OTHER_CREDENTIALS.keys()].find((one) => one.startsWith(prefix));
         if (name === undefined) continue;
         const message = `envFrom can set ${name} and other variables that SDKs prefer to the sidecar`;
-        yield { path: containerPath(controller, "envFrom", index), message };
+        const path = containerPath(controller, "envFrom", index);
+        const repairs = [{ when: "if the controller does not need its variables", edits: [remove(path)] }];
+        yield { path, message, fix: POD_07.fix, repairs };
       }
     }
   },
@@ -120,6 +124,7 @@ export const POD_08: QuickCheck<PodCreation> = {
   *find({ pod, controllers }): Iterable<Fault> {
     if (controllers.length === 0 || !pod.hostNetwork) return;
     const message = "the Pod uses the network of the node, so the sidecar is not alone";
-    yield { path: ["spec", "hostNetwork"], message };
+    const path = ["spec", "hostNetwork"];
+    yield { path, message, fix: POD_08.fix, repairs: by(set(path, false)) };
   },
 };

@@ -2,7 +2,10 @@ import { INJECT_CONTAINER_ANNOTATION, INJECT_GROUP_ANNOTATION, INJECT_LABEL } fr
 import { INFRASTRUCTURE_GROUP } from "../core/capa-kinds.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import type { InjectionSettings } from "../core/sidecar-settings.ts";
-import { annotationPath, type JsonObject } from "../formats/json.ts";
+import { booleanRepairs } from "../core/meant-values.ts";
+import { by, meant, type Repair, safely, set } from "../core/repair.ts";
+import { annotationPath, type FieldPath, type JsonObject } from "../formats/json.ts";
+import { NameIndex } from "../formats/nearest.ts";
 import { quote } from "../formats/text.ts";
 import { sidecarOf } from "../core/sidecar-container.ts";
 import { type Controllers, controllersOf, groupOf, isRequested, requestOf } from "./injection-request.ts";
@@ -20,9 +23,11 @@ export const POD_01: QuickCheck<PodCreation> = {
   fix: `set the label ${INJECT_LABEL} to "true" or "false"`,
   example: `metadata: {labels: {${INJECT_LABEL}: "yes"}}`,
   *find({ pod }): Iterable<Fault> {
-    if (isRequested(pod)) return;
-    const message = `the value ${quote(requestOf(pod))} is not "true" or "false"`;
-    yield { path: ["metadata", "labels", { key: INJECT_LABEL }], message };
+    const value = requestOf(pod);
+    if (isRequested(pod) || value === "false") return;
+    const message = `the value ${quote(value)} is not "true" or "false"`;
+    const path = ["metadata", "labels", { key: INJECT_LABEL }];
+    yield { path, message, repairs: booleanRepairs(path, value) };
   },
 };
 
@@ -34,22 +39,36 @@ export const POD_02: QuickCheck<PodCreation> = {
     + "Pod.",
   fix: `set the annotation ${INJECT_CONTAINER_ANNOTATION} to the name of the controller's container`,
   example: `metadata: {annotations: {${INJECT_CONTAINER_ANNOTATION}: manager}} # the Pod has no container manager`,
-  *find({ pod, choice }): Iterable<Fault> {
+  *find({ pod, choice, injection }): Iterable<Fault> {
     if (!isRequested(pod) || choice.found) return;
     const { names, wanted } = choice;
+    const [path, fix] = [annotationPath(INJECT_CONTAINER_ANNOTATION), POD_02.fix];
+    const repairs = meant(path, likelyControllers(pod, { names, wanted }, injection));
     const more = names.length > MAX_CONTAINERS ? ` and ${names.length - MAX_CONTAINERS} more` : "";
     const list = `${names.slice(0, MAX_CONTAINERS).map(quote).join(", ")}${more}`;
     if (wanted === null) {
       const message = names.length === 0
         ? "the Pod has no container of a controller"
         : `the Pod has several containers (${list}), and no annotation names the container of the controller`;
-      yield { path: ["spec", "containers"], message };
+      yield { path: ["spec", "containers"], message, fix, repairs };
       return;
     }
     const message = `the Pod has no container ${quote(wanted)}; its containers are ${list}`;
-    yield { path: annotationPath(INJECT_CONTAINER_ANNOTATION), message };
+    yield { path, message, fix, repairs };
   },
 };
+
+/** Returns the containers with a known image of ACK, and of these the one whose name was probably meant. */
+function likelyControllers(
+  pod: Pod, { names, wanted }: Pick<Extract<Controllers, { readonly found: false }>, "names" | "wanted">,
+  { extraGroups }: InjectionSettings,
+): readonly string[] {
+  const likely = pod.containers
+    .filter((one) => names.includes(one.name) && groupOf(pod, one, extraGroups).group !== null)
+    .map(({ name }) => name);
+  const nearest = wanted === null ? [] : new NameIndex(likely).nearest(wanted);
+  return nearest.length > 0 ? nearest : likely;
+}
 
 /** A sidecar for CAPA identities serves other programs than CAPA, and only in Pods that a user writes. */
 const CAPA_FIX = `remove the label ${INJECT_LABEL}. CAPA does not use the sidecar; for another program, add the `
@@ -69,19 +88,33 @@ export const POD_03: QuickCheck<PodCreation> = {
     if (chosen.group !== null) return;
     if (chosen.unknown !== null) {
       const message = `${quote(chosen.unknown)} is not the API group of a known ACK controller`;
-      const meant = chosen.suggestion ?? "the API group of the controller";
+      const group = chosen.suggestion ?? "the API group of the controller";
       const fix = chosen.unknown === INFRASTRUCTURE_GROUP
         ? CAPA_FIX
-        : `use ${meant}, or set --extra-groups of the webhook if this release does not know the group`;
-      yield { path: annotationPath(INJECT_GROUP_ANNOTATION), message, fix };
+        : `use ${group}, or set --extra-groups of the webhook if this release does not know the group`;
+      const path = annotationPath(INJECT_GROUP_ANNOTATION);
+      const ofImage = groupOf({ ...pod, object: {} }, controller, injection.extraGroups).group;
+      const repairs = chosen.unknown === INFRASTRUCTURE_GROUP
+        ? by(WITHOUT_SIDECAR)
+        : groupRepairs(path, ofImage, chosen.suggestion);
+      yield { path, message, fix, repairs };
     } else if (sidecar === null) {
       // The arguments of an existing sidecar name its groups.
       const message = `the image ${quote(controller.image)} is not a known image of an ACK controller`;
       const fix = `${POD_03.fix}; if the Pod needs no sidecar, set its label ${INJECT_LABEL} to "false"`;
-      yield { path: containerPath(controller, "image"), message, fix };
+      const repairs = [{ when: "if the Pod needs no sidecar", edits: [WITHOUT_SIDECAR] }];
+      yield { path: containerPath(controller, "image"), message, fix, repairs };
     }
   },
 };
+
+const WITHOUT_SIDECAR = set(["metadata", "labels", { key: INJECT_LABEL }], "false");
+
+/** Only the image proves the group: that with a similar name is a guess. */
+function groupRepairs(path: FieldPath, ofImage: string | null, similar: string | null): readonly Repair[] {
+  if (ofImage !== null) return ofImage === similar ? safely(set(path, ofImage)) : by(set(path, ofImage));
+  return similar === null ? [] : by(set(path, similar));
+}
 
 /** The creation of a Pod that requests a sidecar. */
 export interface PodCreation {

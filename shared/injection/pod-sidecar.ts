@@ -1,12 +1,14 @@
 import { stringAt } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
-import { type Container, containerPath, valueOf, variablePath } from "../core/pod.ts";
+import { type Container, containerPath, type Pod, valueOf, variablePath } from "../core/pod.ts";
 import { groupOf } from "./injection-request.ts";
 import type { ReservedUse } from "./reserved-names.ts";
 import { FULL_URI, METADATA_DISABLED, REGION, STS_ENDPOINT, TOKEN_FILE } from "../core/sdk-variables.ts";
 import { SIDECAR_NAME } from "../core/sidecar-container.ts";
 import { CONTROLLER_TOKEN_FILE, isLoopbackURL, REGION_REFERENCE } from "./injected-sidecar.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
+import { by, type Edit, remove, type Repair, safely, set } from "../core/repair.ts";
+import { isRegion } from "../formats/arn.ts";
 import type { PodCreation } from "./pod-request.ts";
 
 const NO_IMAGE = {
@@ -36,7 +38,9 @@ export const POD_04: QuickCheck<PodCreation> = {
       }
     } else if (sidecar.list === "initContainers" && stringAt(sidecar.object, "restartPolicy") !== "Always") {
       const message = `the init container ${quote(sidecar.name)} never completes, so the controller never starts`;
-      yield { path: containerPath(sidecar), message, fix: "set restartPolicy of the init container to Always" };
+      const fix = "set restartPolicy of the init container to Always";
+      const repairs = safely(set(containerPath(sidecar, "restartPolicy"), "Always"));
+      yield { path: containerPath(sidecar), message, fix, repairs };
     }
   },
 };
@@ -62,12 +66,23 @@ export const POD_05: QuickCheck<PodCreation> = {
         yield* endpointFaults(controller, STS_ENDPOINT);
       } else {
         const message = `${STS_ENDPOINT} is not set, so the controller assumes roles at AWS and not at the sidecar`;
-        const fix = `set ${STS_ENDPOINT} to http://127.0.0.1:9780/sts`;
-        yield { path: variablePath(controller, STS_ENDPOINT), message, fix, severity: "warn" };
+        const value = "http://127.0.0.1:9780/sts";
+        const [fix, repairs] = [`set ${STS_ENDPOINT} to ${value}`, added(controller, STS_ENDPOINT, value)];
+        yield { path: variablePath(controller, STS_ENDPOINT), message, fix, repairs, severity: "warn" };
       }
     }
   },
 };
+
+/** Returns the repair that removes a variable, which the webhook then sets if the controller needs it. */
+function removed(controller: Container, name: string): Pick<Fault, "path" | "repairs"> {
+  const path = variablePath(controller, name);
+  return { path, repairs: by(remove(path)) };
+}
+
+function added(controller: Container, name: string, value: string): readonly Repair[] {
+  return by(set(containerPath(controller, "env", controller.env.length), { name, value }));
+}
 
 /** A variable with a boolean value, with which SDKs can bypass the sidecar. */
 interface Switch {
@@ -91,7 +106,7 @@ const SWITCHES: readonly Switch[] = [
 function* switchFaults(controller: Container, { name, expected, effect }: Switch): Iterable<Fault> {
   const value = valueOf(controller, name);
   if (value === undefined || (value === "" ? "false" : value?.toLowerCase()) === expected) return;
-  yield { path: variablePath(controller, name), message: `${name} is not "${expected}", so ${effect}`, fix: UNSET };
+  yield { ...removed(controller, name), message: `${name} is not "${expected}", so ${effect}`, fix: UNSET };
 }
 
 /** Yields the variables of a Pod without a sidecar that the injection would not replace. */
@@ -102,20 +117,22 @@ function* presetFaults(controller: Container): Iterable<Fault> {
   const file = valueOf(controller, TOKEN_FILE);
   if (file === undefined || file === CONTROLLER_TOKEN_FILE) return;
   const message = `${TOKEN_FILE} does not name the token file of the sidecar, ${CONTROLLER_TOKEN_FILE}`;
-  yield { path: variablePath(controller, TOKEN_FILE), message };
+  yield { ...removed(controller, TOKEN_FILE), message, fix: POD_05.fix };
 }
 
 function* endpointFaults(controller: Container, name: string): Iterable<Fault> {
   const value = valueOf(controller, name);
   if (value === undefined) {
-    const fix = `set ${name} to http://127.0.0.1:9780/v1/credentials`;
-    yield { path: variablePath(controller, name), message: `${name} is not set, so SDKs do not use the sidecar`, fix };
+    const url = "http://127.0.0.1:9780/v1/credentials";
+    const [path, fix] = [variablePath(controller, name), `set ${name} to ${url}`];
+    const message = `${name} is not set, so SDKs do not use the sidecar`;
+    yield { path, message, fix, repairs: added(controller, name, url) };
   } else if (value === null) {
     const message = `the value of ${name} comes from another object, so it is unknown whether it names the sidecar`;
-    yield { path: variablePath(controller, name), message };
+    yield { ...removed(controller, name), message, fix: POD_05.fix };
   } else if (!isLoopbackURL(value)) {
     const message = `the value ${quote(value)} of ${name} is not an http URL on loopback, such as those of the sidecar`;
-    yield { path: variablePath(controller, name), message };
+    yield { ...removed(controller, name), message, fix: POD_05.fix };
   }
 }
 
@@ -129,7 +146,8 @@ function* tokenFaults(controller: Container, sidecar: Container): Iterable<Fault
   if (isShared) return;
   const message = `the file ${quote(file)} of ${TOKEN_FILE} is not in a volume that the sidecar mounts`;
   const fix = `remove ${TOKEN_FILE} and the mount of the token volume from the container; the webhook sets both`;
-  yield { path: variablePath(controller, TOKEN_FILE), message, fix };
+  const { path, repairs } = removed(controller, TOKEN_FILE);
+  yield { path, message, fix, ...(file !== "" && { repairs }) };
 }
 
 export const POD_09: QuickCheck<PodCreation> = {
@@ -145,9 +163,26 @@ export const POD_09: QuickCheck<PodCreation> = {
     const region = valueOf(sidecar, REGION);
     if (region !== undefined && region !== "") return;
     const message = `the region of the sidecar is unknown: the container has no value of ${REGION} that can be copied`;
-    yield { path: variablePath(controller, REGION), message };
+    const path = variablePath(controller, REGION);
+    const written = regionOfArguments(controller);
+    const repairs = written === null ? [] : by(withRegion(controller, written));
+    yield { path, message, fix: POD_09.fix, repairs };
   },
 };
+
+/** Returns the edit that sets the variable of the region, in its place if it exists. */
+function withRegion(controller: Container, value: string): Edit {
+  const index = controller.env.findLastIndex(({ name }) => name === REGION);
+  const at = index < 0 ? controller.env.length : index;
+  return set(containerPath(controller, "env", at), { name: REGION, value });
+}
+
+/** Returns the region in the arguments of a controller of ACK, or null. */
+function regionOfArguments({ words }: Container): string | null {
+  const [, inWord] = words.map((word) => /^--aws-region=(.*)$/.exec(word)).findLast((one) => one !== null) ?? [];
+  const region = inWord ?? words[words.lastIndexOf("--aws-region") + 1] ?? "";
+  return isRegion(region) ? region : null;
+}
 
 export const POD_11: QuickCheck<PodCreation> = {
   id: "POD-11",
@@ -156,10 +191,30 @@ export const POD_11: QuickCheck<PodCreation> = {
     + "wrote under such a name, the sidecar could run another image, or its token could be on the disk of the node.",
   fix: "choose another name, and let the webhook add its own container and volumes",
   example: `spec: {initContainers: [{name: ${SIDECAR_NAME}, image: other}]}`,
-  *find({ reserved }): Iterable<Fault> {
-    for (const { path, ...use } of reserved) yield { path, ...textOf(use) };
+  *find({ pod, reserved }): Iterable<Fault> {
+    const ownVolumes = new Set(reserved.filter(({ found }) => found === "volume").map(({ name }) => name));
+    for (const { path, ...use } of reserved) {
+      const renamed = ownVolumes.has(use.name) && use.found !== "container";
+      // The container of the path, or the mount.
+      const removal = remove(use.found === "container" ? path.slice(0, CONTAINER_STEPS) : path);
+      yield { path, ...textOf(use), repairs: by(...renamed ? volumeRename(pod, use.name) : [removal]) };
+    }
   },
 };
+
+/** The steps of the path of a container: spec, the list and the index. */
+const CONTAINER_STEPS = 3;
+
+function volumeRename({ containers, initContainers, ephemeralContainers, volumes }: Pod, name: string): Edit[] {
+  const other = `own-${name}`;
+  const mounts = [...containers, ...initContainers, ...ephemeralContainers].flatMap((container) => (
+    container.mounts.flatMap(({ volume }, i) => (
+      volume === name ? [set(containerPath(container, "volumeMounts", i, "name"), other)] : []
+    ))
+  ));
+  const named = volumes.flatMap((one, i) => (one.name === name ? [set(["spec", "volumes", i, "name"], other)] : []));
+  return [...named, ...mounts];
+}
 
 function textOf({ name, found, field }: Omit<ReservedUse, "path">): Pick<Fault, "message" | "fix"> {
   if (found === "mount") {

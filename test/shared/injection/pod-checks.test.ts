@@ -42,8 +42,10 @@ test("POD-01 denies a label with an unknown value, and no other check runs", asy
   const metadata = { labels: { [LABEL]: "yes" } };
   t.same(lines(controllerPod({ metadata, spec: { hostNetwork: true, containers: [] } })), [
     `POD-01 metadata.labels[${LABEL}]: the value "yes" is not "true" or "false". `
-      + `Set the label ${LABEL} to "true" or "false".`,
+      + 'Write "true".',
   ]);
+  t.match(lines(controllerPod({ metadata: { labels: { [LABEL]: "2" } } })), [/If "false" is meant, .* "true"\.$/]);
+  t.same(lines(controllerPod({ metadata: { labels: { [LABEL]: "false" } } })), []);
 });
 
 test("POD-02 denies a Pod whose controller is unknown, and lists its containers", async (t) => {

@@ -4,6 +4,7 @@ import { podProblem } from "../../../shared/controllers/pod-profile.ts";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
 import { formatFieldPath, type JsonObject } from "../../../shared/formats/json.ts";
 import { SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { applyRepairs } from "../core/repaired.ts";
 import { testRows } from "../rows.ts";
 
 const injection = { ...SETTINGS_BY_DEFAULT.injection, closures: { base: true, unmatched: true } };
@@ -12,7 +13,9 @@ const STRICT: DecisionSettings = { ...SETTINGS_BY_DEFAULT, injection, profileNam
 /** Returns `CODE PATH: MESSAGE; FIX` for each finding of an audit. */
 function linesOf(object: JsonObject, settings = STRICT): string[] {
   const input = { object, old: object, operation: "AUDIT", requester: null, origin: "cluster" } as const;
-  return runChecks(input, settings).findings.filter(({ code }) => code === "AUD-16")
+  const result = runChecks(input, settings);
+  applyRepairs({ input, settings, known: null }, result);
+  return result.findings.filter(({ code }) => code === "AUD-16")
     .map(({ path, message, fix }) => `${formatFieldPath(path)}: ${message}; ${fix}`);
 }
 

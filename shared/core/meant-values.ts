@@ -1,10 +1,10 @@
-import { meant, remove, type Repair, safely, set } from "../core/repair.ts";
-import { DELETION_POLICY, DELETION_POLICY_DELETE } from "../core/value-types.ts";
+import { meant, remove, type Repair, safely, set } from "./repair.ts";
+import { DELETION_POLICY, DELETION_POLICY_DELETE } from "./value-types.ts";
 import { isRegion } from "../formats/arn.ts";
 import type { FieldPath } from "../formats/json.ts";
 import { NameIndex } from "../formats/nearest.ts";
 
-// The values of annotations that a misspelled value probably means.
+// The values that misspelled annotations and labels probably mean.
 
 const DELETION_POLICIES = new NameIndex(DELETION_POLICY.valid);
 
@@ -27,11 +27,11 @@ export function regionRepairs(path: FieldPath, value: string): readonly Repair[]
 }
 
 const BOOLEANS: readonly (readonly [value: string, words: ReadonlySet<string>])[] = [
-  ["false", new Set(["", "no", "n", "off", "0", "f"])], ["true", new Set(["yes", "y", "on", "1", "t"])],
+  ["false", new Set(["no", "n", "off", "0", "f"])], ["true", new Set(["yes", "y", "on", "1", "t"])],
 ];
 const BOOLEAN_NAMES = new NameIndex(BOOLEANS.map(([value]) => value));
 
-/** Returns the repairs of a text that is neither `true` nor `false`. Controllers treat it as `false`. */
+/** Returns the repairs of a text that is neither `true` nor `false`. Most readers treat it as `false`. */
 export function booleanRepairs(path: FieldPath, value: string): readonly Repair[] {
   const word = value.trim().toLowerCase();
   const found = BOOLEANS.filter(([, words]) => words.has(word)).map(([name]) => name);
