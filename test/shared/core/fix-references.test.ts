@@ -12,8 +12,8 @@ const FOLDERS = [
 
 /** The flags of kubectl, Helm and ACK controllers that messages name. */
 const OF_OTHERS = new Set([
-  "--enable-carm", "--enable-cross-namespace", "--force", "--max-items", "--overwrite", "--reuse-values",
-  "--server-side", "--set", "--show-labels", "--watch-namespace",
+  "--aws-region", "--enable-carm", "--enable-cross-namespace", "--force", "--max-items", "--overwrite",
+  "--reuse-values", "--server-side", "--set", "--show-labels", "--watch-namespace",
 ]);
 const FLAGS = new Set<string>(Object.values(SETTINGS).map(({ flag }) => flag));
 const IDS = new Set(CATALOGUE.map(({ id }) => id));
