@@ -4,11 +4,11 @@ import { RESOLUTION } from "../core/annotation-keys.ts";
 import { type EffectiveSelector, selectsWithinNamespace } from "../core/effective-selector.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { LIMITS } from "../core/limits.ts";
-import { by, type Edit, type Repair, restoreEntries, set } from "../core/repair.ts";
+import { by, type Edit, remove, type Repair, restoreEntries, set } from "../core/repair.ts";
 import { desiredRegion } from "../core/resolve.ts";
-import { parseARN, parseRoleARN, partitionOfRegion } from "../formats/arn.ts";
+import { accountOfARN, parseRoleARN, partitionOfRegion } from "../formats/arn.ts";
 import { NameIndex } from "../formats/nearest.ts";
-import { printable } from "../formats/text.ts";
+import { compareText, printable } from "../formats/text.ts";
 import type { ResourceChange } from "./resource-change.ts";
 import { CHOICE_PATH, choiceFor, restoredRoleInputs } from "./role-inputs.ts";
 import { selectingSelectors } from "./selection.ts";
@@ -57,7 +57,7 @@ export function selectorFor({ inventory, resource }: Selected, arn: string): Edi
   const recorded = annotations.get(RESOLUTION.selector) ?? "";
   const selectors = inventory.of(SELECTORS);
   const isFree = recorded !== "" && !selectors.has(recorded) && !selectors.malformed.has(recorded);
-  const name = isFree ? recorded : `${namespace}-${kind.toLowerCase()}-${parseRoleARN(arn)?.accountID ?? ""}`;
+  const name = isFree ? recorded : `${namespace}-${kind.toLowerCase()}`;
   const matchLabels = Object.fromEntries([...labels].slice(0, LIMITS.selectorLabels.value));
   const spec = {
     arn, namespaceSelector: { names: [namespace] }, resourceTypeSelector: [{ group, version: "", kind }],
@@ -71,10 +71,10 @@ export function selectorFor({ inventory, resource }: Selected, arn: string): Edi
  * of a resource that is pinned to an account.
  */
 export function conflictRepairs(change: ResourceChange): readonly Repair[] {
-  const { inventory, operation, resolution, resource, stored } = change;
+  const { inventory, operation, resource, stored } = change;
   const edits = stored?.resolution.outcome === "conflict" ? NONE : restoredInputs(change);
   if (edits.length > 0) return by(...edits);
-  const selectors = resolution.selectors.flatMap(({ name }) => inventory.of(SELECTORS).get(name) ?? []);
+  const selectors = selectingSelectors(inventory, resource).toSorted((a, b) => compareText(a.name, b.name));
   if (selectors.length > MAX_ALTERNATIVES) return NONE;
   const isFree = operation === "CREATE" || !isPinned(resource);
   return selectors.filter((one) => isUsable(change, one)).flatMap((kept) => {
@@ -89,10 +89,11 @@ export function conflictRepairs(change: ResourceChange): readonly Repair[] {
 
 /** Returns the removal of a label of the resource that only the selector `other` requires, or null. */
 function withoutLabel({ resourceLabels }: EffectiveSelector, kept: EffectiveSelector): Edit | null {
-  const required = new Set(kept.resourceLabels?.matchLabels.map(([key]) => key));
-  const [key] = resourceLabels?.matchLabels.find(([one]) => !required.has(one)) ?? [];
-  return key === undefined || (kept.resourceLabels?.matchExpressions.length ?? 0) > 0
-    ? null : set(["metadata", "labels", { key }], undefined);
+  const { matchExpressions = NONE, matchLabels = NONE } = kept.resourceLabels ?? {};
+  const required = new Set<string>(matchLabels.map(([key]) => key));
+  const removable = resourceLabels?.matchLabels.find(([key]) => !required.has(key));
+  if (removable === undefined || matchExpressions.length > 0) return null;
+  return remove(["metadata", "labels", { key: removable[0] }]);
 }
 
 /** Returns the removal of the namespace from the names that the selector lists; null if it lists no other. */
@@ -103,16 +104,15 @@ function withoutNamespace({ name, namespaces }: EffectiveSelector, namespace: st
 }
 
 /** Whether no check would deny the role to the resource: because of its account, its region or the requester. */
-function isUsable(change: ResourceChange, { name, roleARN }: EffectiveSelector): boolean {
+function isUsable(change: ResourceChange, { grantable, name, roleARN }: EffectiveSelector): boolean {
   const { access, inventory, resource, settings } = change;
-  const { accountID = null, partition = null } = parseARN(roleARN) ?? {};
   const region = desiredRegion(inventory, resource, settings);
-  return isUnknownOr(accountID, resource.status.ownerAccountID)
-    && isUnknownOr(partition, partitionOfRegion(region?.value ?? ""))
+  return grantable && isUnknownOr(accountOfARN(roleARN), resource.status.ownerAccountID)
+    && isUnknownOr(roleARN.split(":", 2)[1], region === null ? null : partitionOfRegion(region.value))
     && (access === null || access.get(name) === "allowed");
 }
 
-function isUnknownOr(expected: string | null, value: string | null): boolean {
+function isUnknownOr(expected: string | null | undefined, value: string | null): boolean {
   return value === null || value === expected;
 }
 

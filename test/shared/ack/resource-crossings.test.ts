@@ -44,6 +44,15 @@ test("ACK-37 names the resource whose ARN crosses namespaces, and its account", 
   t.end();
 });
 
+test("ACK-37 proposes the resource of the same name in the own namespace", (t) => {
+  const own = {
+    apiVersion: "iam.services.k8s.aws/v1alpha1", kind: "Role", metadata: { name: "reader", namespace: "team-a" },
+  };
+  const [finding] = findingsOf("ACK-37", referring("roleRef"), { known: [TEAM_B, own] });
+  t.match(finding?.repairs, [{ edits: [{ path: ["spec", "roleRef", "from", "namespace"], value: "team-a" }] }]);
+  t.end();
+});
+
 test("ACK-37 takes the kind from the name of the field", (t) => {
   t.same(targets("roleRef"), [UNKNOWN], "not stored");
   t.same(targets("roleRef", resource("kms/Key")), [UNKNOWN], "another kind");

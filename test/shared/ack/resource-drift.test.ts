@@ -88,6 +88,8 @@ const known = [...CLUSTER_OBJECTS, namespaceObject("team-a", {}, { "services.k8s
 const pinned = annotated({ [KEY]: "eu-west-1" }, owned(A));
 
 testRows("ACK-10b denies a change of the region of an existing resource", of("ACK-10b"), [
+  ["the status records no region", [annotated({ [KEY]: "us-east-1" }), { old: owned(A, tiered("gold"), "x") }],
+    /^deny ACK-10b .* exists in region "x", but its desired region is "us-east-1"/],
   ["another region", [annotated({ [KEY]: "us-east-1" }), inA], region("us-east-1", "resource")],
   ["the same region", [annotated({ [KEY]: "eu-west-1" }), inA]],
   ["the desired region is unknown", [tiered("gold"), inA]],

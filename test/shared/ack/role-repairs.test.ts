@@ -3,7 +3,9 @@ import { describeRepairs } from "../../../shared/core/repair.ts";
 import { bucketObject, namespaceObject, replacesMetadata, selectorObject } from "../objects.ts";
 import { accessOf, type Circumstances, findingsOf } from "../core/findings.ts";
 import { testRows } from "../rows.ts";
-import { annotated, CLUSTER_OBJECTS, CONTROLLER_ACCOUNT, GOLD, JANE, owned, SILVER, tiered } from "./resource-lines.ts";
+import {
+  annotated, CLUSTER_OBJECTS, CONTROLLER_ACCOUNT, GOLD, JANE, owned, SILVER, tiered, tierSelector,
+} from "./resource-lines.ts";
 
 type Input = readonly [code: string, object: JsonObject, circumstances?: Circumstances];
 
@@ -57,16 +59,16 @@ testRows("a resource without a role gets the one that its annotations or its con
     `${retain}; or create IAMRoleSelector old`],
   ["by annotation, with a selector that exists",
     ["ACK-30", annotated({ [RECORDED]: GOLD, [SELECTOR]: "gold" }, owned(A, bucketObject())), DELETE],
-    `${retain}; or create IAMRoleSelector team-a-bucket-${A}`],
+    `${retain}; or create IAMRoleSelector team-a-bucket`],
   ["by a condition", ["ACK-30", applied(GOLD, tiered()), DELETE],
-    `${retain}; or create IAMRoleSelector team-a-bucket-${A}`],
+    `${retain}; or create IAMRoleSelector team-a-bucket`],
   ["in an audit", audited("ACK-08", applied(GOLD, tiered("x"))),
-    `create IAMRoleSelector team-a-bucket-${A}`],
+    "create IAMRoleSelector team-a-bucket"],
   ["a role of another account", ["ACK-30", applied(SILVER, tiered()), DELETE], retain],
   ["a malformed selector",
     ["ACK-30", annotated({ [RECORDED]: GOLD, [SELECTOR]: "bad" }, owned(A, tiered())),
       { ...DELETE, known: [...CLUSTER_OBJECTS, selectorObject("bad", {})] }],
-    `${retain}; or create IAMRoleSelector team-a-bucket-${A}`],
+    `${retain}; or create IAMRoleSelector team-a-bucket`],
 ]);
 
 testRows("a selector whose role was replaced gets it back", lines, [
@@ -101,6 +103,9 @@ testRows("of conflicting selectors, each can be the only one", lines, [
   ["by the names of namespaces", ["ACK-03", bucketObject(), {
     known: [namespaceObject("team-a"), named("a", ["team-a"]), named("b", ["team-a", "team-b"])],
   }], 'to use a, set spec.namespaceSelector.names of IAMRoleSelector b to ["team-b"]'],
+  ["by a label, and a selector without labels", ["ACK-03", tiered("gold"), {
+    known: [...CLUSTER_OBJECTS, named("all", ["team-a"])],
+  }], "to use all, remove metadata.labels[gold]"],
   ["selectors of every namespace", ["ACK-03", bucketObject(), {
     known: [namespaceObject("team-a"), selectorObject("a", { arn: GOLD }), selectorObject("b", { arn: GOLD })],
   }]],
@@ -146,6 +151,9 @@ testRows("a new resource without a role gets the labels of a selector of its nam
   ["a stored resource gets its labels back", ["ACK-05b", tiered(), { known: required, old: tiered("gold") }],
     'set metadata.labels[gold] to "yes"'],
   ["a stored resource that had no role", ["ACK-05b", tiered("x"), { known: required, old: tiered() }]],
+  ["a selector whose role is malformed", ["ACK-05", tiered("gold"), {
+    known: [namespaceObject("team-a"), tierSelector("gold", "arn:aws:iam::1:role/x", "tier")],
+  }]],
   ["no selector", ["ACK-05", bucketObject(), { known: [namespaceObject("team-a")] }]],
   ["a selector of another kind", ["ACK-05", bucketObject(), {
     known: [namespaceObject("team-a"), selectorObject("a", {
