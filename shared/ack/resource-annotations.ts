@@ -233,15 +233,15 @@ function* specPathFaults(listed: readonly string[]): Iterable<Fault> {
     const path = one.trim();
     if (path === "" || SPEC_PATH.test(path)) continue;
     const message = `${quote(path)} is not the path of a spec field`;
-    yield { path: DRIFT_PATH, message, fix: ACK_20.fix, repairs: specPathRepairs(listed, index) };
+    yield { path: DRIFT_PATH, message, fix: ACK_20.fix, repairs: specPathRepairs(listed, index, path) };
   }
 }
 
 /** Returns the repair that corrects one path of the list, or removes the path. */
-function specPathRepairs(listed: readonly string[], index: number): readonly Repair[] {
-  const written = listed[index]?.trim().replace(/\[.*$/, "") ?? "";
-  const meantPath = [written, `spec.${written}`].find((path) => SPEC_PATH.test(path));
+function specPathRepairs(listed: readonly string[], index: number, path: string): readonly Repair[] {
+  const written = path.replace(/\[.*$/, "");
+  const meantPath = [written, `spec.${written}`].find((one) => SPEC_PATH.test(one));
   const paths = listed.toSpliced(index, 1, ...meantPath === undefined ? [] : [meantPath]);
-  const isEmpty = paths.every((path) => path.trim() === "");
-  return by(isEmpty ? remove(DRIFT_PATH) : set(DRIFT_PATH, paths.map((path) => path.trim()).join(",")));
+  const isEmpty = paths.every((one) => one.trim() === "");
+  return by(isEmpty ? remove(DRIFT_PATH) : set(DRIFT_PATH, paths.map((one) => one.trim()).join(",")));
 }

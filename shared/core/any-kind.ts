@@ -1,9 +1,9 @@
-import { OWNER_ACCOUNT_ANNOTATION } from "./annotation-keys.ts";
+import { EXTERNAL_ID_ANNOTATION, OWNER_ACCOUNT_ANNOTATION } from "./annotation-keys.ts";
 import type { DecisionSettings, Requester } from "./context.ts";
 import { isACKController } from "./exemptions.ts";
 import { metadataExcess } from "./limits.ts";
 import { by, remove, rename, type Repair, safely, set } from "./repair.ts";
-import { field, type FieldPath, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
+import { field, type FieldPath, isJsonObject, isSame, type JsonObject, stringAt } from "../formats/json.ts";
 import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../formats/names.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { quote } from "../formats/text.ts";
@@ -65,7 +65,7 @@ function typeFaults(object: JsonObject, map: "labels" | "annotations"): readonly
  * long enough for an account is certain.
  */
 function quotedValue(path: FieldPath, map: "labels" | "annotations", value: unknown): readonly Repair[] {
-  if (typeof value !== "boolean" && typeof value !== "number") return NONE;
+  if ((typeof value !== "boolean" && typeof value !== "number") || isConfidential(path)) return NONE;
   const text = String(value);
   if (map === "labels" && labelValueFaults(text).length > 0) return NONE;
   const isCertain = typeof value === "boolean" || (Number.isSafeInteger(value) && text.length >= ACCOUNT_DIGITS);
@@ -73,6 +73,11 @@ function quotedValue(path: FieldPath, map: "labels" | "annotations", value: unkn
 }
 
 const ACCOUNT_DIGITS = 12;
+
+/** Whether no output may contain the value of the entry. */
+function isConfidential(path: FieldPath): boolean {
+  return isSame(path.at(-1), { key: EXTERNAL_ID_ANNOTATION });
+}
 
 /**
  * Returns the faults in the syntax of labels and annotations. Unlike the prefix of a label key, the prefix of an
@@ -109,7 +114,7 @@ function labelFaults(key: string, value: string): readonly string[] {
 /** Returns the repairs that write the label with the nearest valid key or value. Blanks around them mean nothing. */
 function labelRepairs(path: FieldPath, key: string, labels: unknown): readonly Repair[] {
   if (labelKeyFaults(key).length > 0) return keyRepairs(path, key, labels);
-  const value = stringAt(labels, key) ?? "";
+  const value = String(field(labels, key));
   const valid = validName(value);
   if (valid === "" || labelValueFaults(valid).length > 0) return NONE;
   return valid === value.trim() ? safely(set(path, valid)) : by(set(path, valid));
@@ -118,6 +123,7 @@ function labelRepairs(path: FieldPath, key: string, labels: unknown): readonly R
 function keyRepairs(path: FieldPath, key: string, entries: unknown): readonly Repair[] {
   const valid = key.split("/").map(validName).join("/");
   if (labelKeyFaults(valid).length > 0 || field(entries, valid) !== undefined) return by(remove(path));
+  if (isConfidential([{ key: valid }])) return NONE;
   const edits = rename(path, { key: valid }, field(entries, key));
   return valid === key.trim() ? safely(...edits) : by(...edits);
 }

@@ -71,6 +71,8 @@ test("META-01: proposes the nearest valid metadata, safely if only quotes or bla
     [{ labels: { " a": "x" } }, [[true, [at(" a"), undefined], [at("a"), "x"]]]],
     [{ labels: { "a b": "x" } }, [[false, [at("a b"), undefined], [at("a-b"), "x"]]]],
     [{ labels: { "a b": "x", "a-b": "y" } }, [[false, [at("a b"), undefined]]]],
+    [{ annotations: { "ack-role-resolver.io/external-id": 1234 } }, undefined],
+    [{ annotations: { "ack-role-resolver.io/external id": "1234" } }, undefined],
     [{ annotations: { "/": "x" } }, [[false, [at("/"), undefined]]]],
   ];
   for (const [metadata, expected] of rows) t.same(repaired(metadata), [expected ?? []], JSON.stringify(metadata));

@@ -69,7 +69,10 @@ testRows("each repair of a Pod heals it", repairsOf, [
   }))], 'write {"name":"AWS_REGION","value":"eu-west-1"}'],
   ["POD-09: in no argument", ["POD-09", injected(controllerPod({ controller: { env: [], args: [] } }))]],
   ["POD-11: a volume with its mount",
-    ["POD-11", controllerPod({ spec: { volumes: [volume] }, controller: { volumeMounts: [mount] } })],
+    ["POD-11", controllerPod({
+      spec: { volumes: [volume, { name: "data", emptyDir: {} }] },
+      controller: { volumeMounts: [mount, { name: "data", mountPath: "/data" }] },
+    })],
     RENAMED, RENAMED],
   ["POD-11: only the mount", ["POD-11", controllerPod({ controller: { volumeMounts: [mount] } })],
     "remove this entry"],
