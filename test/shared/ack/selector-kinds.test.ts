@@ -19,7 +19,7 @@ const PATH = "spec.resourceTypeSelector[0]";
 const WARNING = "Correct the name, or add the CustomResourceDefinition of a new kind to the input, or its group to "
   + "--extra-groups.";
 const deny = (part: string, what: string, meant: string): string =>
-  `deny IRS-52 ${PATH}.${part}: ${part} ${what} is not known; perhaps ${meant} was meant. Write ${meant}.`;
+  `deny IRS-52 ${PATH}.${part}: ${part} ${what} is not known; perhaps ${meant} was meant. Write "${meant}".`;
 const warn = (part: string, what: string): string =>
   `warn IRS-52 ${PATH}.${part}: ${part} ${what} is not known. ${WARNING}`;
 const injection = { ...SETTINGS_BY_DEFAULT.injection, extraGroups: ["gizmos.services.k8s.aws"] };
@@ -39,7 +39,8 @@ testRows("IRS-52: denies a name that is similar to a known one, and warns about 
   ["a plural", [{ kind: "Buckets" }], deny("kind", '"Buckets"', "Bucket")],
   ["a kind of another group", [{ group, kind: "Queue" }], warn("kind", `"Queue" of ${group}`)],
   ["a kind that several names are similar to", [{ kind: "Rle" }],
-    `deny IRS-52 ${PATH}.kind: kind "Rle" is not known; perhaps Role or Rule was meant. ${WARNING}`],
+    `deny IRS-52 ${PATH}.kind: ` + 'kind "Rle" is not known; perhaps Role or Rule was meant. '
+      + 'If "Role" is meant, write "Role"; or if "Rule" is meant, write "Rule".'],
   ["a kind of a group of ACK whose kinds are unknown", [{ group: "glue.services.k8s.aws", kind: "Job" }],
     warn("kind", '"Job" of glue.services.k8s.aws')],
   ["a version of other kinds", [{ group, kind: "Bucket", version: "v1" }],
@@ -70,20 +71,20 @@ testRows("IRS-52: the CustomResourceDefinitions of the input and of the cluster 
 testRows("IRS-52: finds a misspelled ACK resource in a manifest", ([apiVersion, kind]: readonly [string, string]) =>
   linesOf("IRS-52", { apiVersion, kind, metadata: { name: "a", namespace: "a" } }, { origin: "file", known: KNOWN }), [
   ["a kind", [`${group}/v1alpha1`, "Buckets"],
-    `deny IRS-52 kind: kind "Buckets" of ${group} is not known; perhaps Bucket was meant. Write Bucket.`],
+    `deny IRS-52 kind: kind "Buckets" of ${group} is not known; perhaps Bucket was meant. Write "Bucket".`],
   ["a service", ["dynamo.services.k8s.aws/v1alpha1", "Table"],
     /^deny IRS-52 apiVersion: group "dynamo.services.k8s.aws" is not known; perhaps dynamodb/],
-  ["a suffix", ["s3.service.k8s.aws/v1alpha1", "Bucket"], /^deny IRS-52 apiVersion: .* Write s3\.services/],
-  ["the suffix of an unknown group", ["x1.services.k8s.was/v1", "X"], /^deny IRS-52 apiVersion: .* Write x1\.services/],
+  ["a suffix", ["s3.service.k8s.aws/v1alpha1", "Bucket"], /^deny IRS-52 apiVersion: .* Write "s3\.services/],
+  ["the suffix of an unknown group", ["x1.services.k8s.was/v1", "X"], /^deny IRS-52 apiVersion: .* Write "x1\.services/],
   ["a version", [`${group}/v1`, "Bucket"], /^deny IRS-52 apiVersion: version "v1" of Bucket.* perhaps v1alpha1, v1/],
   ["no version", ["sqs.services.k8s.aws", "Queue"], "deny IRS-52 apiVersion: the apiVersion has no version: "
-    + '"sqs.services.k8s.aws" is only the group. Write apiVersion: sqs.services.k8s.aws/v1alpha1.'],
-  ["no version of a new kind", [group, "Object"], /^deny .* Write .*\/v1alpha1\.$/, /^warn .* kind "Object"/],
+    + '"sqs.services.k8s.aws" is only the group. Write "sqs.services.k8s.aws/v1alpha1".'],
+  ["no version of a new kind", [group, "Object"], /^deny .* Write ".*\/v1alpha1"\.$/, /^warn .* kind "Object"/],
   ["no service", ["services.k8s.aws/v1alpha1", "Bucket"], /^warn IRS-52 kind: kind "Bucket" of services\.k8s\.aws is/],
-  ["a kind of ACK itself", ["services.k8s.aws/v1alpha1", "FieldExports"], /^deny IRS-52 kind: .* Write FieldExport\.$/],
+  ["a kind of ACK itself", ["services.k8s.aws/v1alpha1", "FieldExports"], /^deny IRS-52 kind: .* Write "FieldExport"\.$/],
   ["a FieldExport without a version", ["services.k8s.aws", "FieldExport"],
-    /^deny IRS-52 apiVersion: .* Write apiVersion: services\.k8s\.aws\/v1alpha1\.$/],
-  ["a FieldExport of another version", ["services.k8s.aws/v1", "FieldExport"], /^deny IRS-52 .* Write v1alpha1\.$/],
+    /^deny IRS-52 apiVersion: .* Write "services\.k8s\.aws\/v1alpha1"\.$/],
+  ["a FieldExport of another version", ["services.k8s.aws/v1", "FieldExport"], /^deny IRS-52 .* Write "services\.k8s\.aws\/v1alpha1"\.$/],
   ["a FieldExport", ["services.k8s.aws/v1alpha1", "FieldExport"]],
   ["a new kind", [`${group}/v1alpha1`, "Object"], /^warn IRS-52 kind: /],
   ["a bundled kind", ["sqs.services.k8s.aws/v1alpha1", "Queue"]],
