@@ -1,7 +1,8 @@
 import { CATALOGUE } from "../shared/judges.ts";
 import type { CheckEntry } from "../shared/core/check.ts";
 import { ERRORS, ResolverError } from "../shared/formats/errors.ts";
-import { allClosest, listOf, quote } from "../shared/formats/text.ts";
+import { NameIndex } from "../shared/formats/nearest.ts";
+import { listOf, quote } from "../shared/formats/text.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 
 type ErrorEntry = (typeof ERRORS)[keyof typeof ERRORS];
@@ -42,7 +43,7 @@ function errorLines(code: string, { status, retry, meaning }: ErrorEntry): reado
 }
 
 function unknownCode(code: string): string {
-  const similar = allClosest(code, EXPLANATIONS.keys());
+  const similar = new NameIndex(EXPLANATIONS.keys()).guesses(code);
   const hint = similar.length === 0
     ? "docs/checks.md and docs/errors.md list the codes, such as IRS-30"
     : `similar codes: ${listOf(similar)}`;

@@ -30,7 +30,8 @@ import { WAIVER_01 } from "./core/waiver.ts";
 import type { JsonObject } from "./formats/json.ts";
 import { objectReference } from "./formats/object-meta.ts";
 import { drain, type Paced } from "./formats/paced.ts";
-import { allClosest, compareText, listOf, quote } from "./formats/text.ts";
+import { NameIndex } from "./formats/nearest.ts";
+import { compareText, listOf, quote } from "./formats/text.ts";
 import { POD_JUDGE } from "./injection/pod-judge.ts";
 import { kindOf } from "./kinds.ts";
 import { TRUST_OF_ROLES } from "./trust/role-trust.ts";
@@ -87,7 +88,7 @@ export function checkFault(value: string): string | null {
   const [id = ""] = value.split("=", 1);
   if (CHECK_IDS.has(id)) return null;
   if (CATALOGUE.some((check) => check.id === id)) return `the severity of check ${id} is fixed`;
-  const similar = allClosest(id, CHECK_IDS);
+  const similar = new NameIndex(CHECK_IDS).guesses(id);
   const missing = `check ${quote(id)} does not exist`;
   if (similar.length === 0) return `${missing}; docs/checks.md lists the ids, such as IRS-03`;
   return `${missing}; similar ids: ${listOf(similar)}`;

@@ -7,7 +7,8 @@ import { by, remove, rename } from "../core/repair.ts";
 import { DELETION_POLICY } from "../core/value-types.ts";
 import { deletionPolicyRepairs } from "../core/meant-values.ts";
 import { annotationPath, type FieldPath } from "../formats/json.ts";
-import { closest, compareText, countOf, listOf, MAX_NAMES, quote } from "../formats/text.ts";
+import { closest } from "../formats/nearest.ts";
+import { compareText, countOf, listOf, MAX_NAMES, quote } from "../formats/text.ts";
 import { ACK_NEEDS } from "./requirements.ts";
 import { RESOURCES } from "./resources.ts";
 

@@ -8,7 +8,7 @@ import { apiVersionOf, objectReference } from "../formats/object-meta.ts";
 import { listOf, printable, quote, sortedListOf } from "../formats/text.ts";
 import { bundledTypes } from "./bundled-types.ts";
 import type { TypeEntry } from "../core/resource-types.ts";
-import { meant, safely, set } from "../core/repair.ts";
+import { meant, type Repair, safely, set } from "../core/repair.ts";
 import { type UnknownPart, unknownPart } from "../core/type-index.ts";
 import { type CheckContext, type Fault, isComplete, type QuickCheck } from "../core/check.ts";
 import type { SelectorChange } from "./selector-change.ts";
@@ -23,8 +23,8 @@ export const IRS_52: QuickCheck<SelectorChange> = {
   waivable: true,
   reason: "An entry with a misspelled group, kind or version selects nothing, and the API server rejects a resource "
     + "with one. Known are the ACK kinds of this release, the CustomResourceDefinitions of the input or cluster, and "
-    + "--extra-groups. The check denies what is similar to a known name, and otherwise warns, because new controllers "
-    + "add kinds.",
+    + "--extra-groups. The check denies what is similar to a known name, such as its first half. It only warns about "
+    + "other names, even a shorter start of a known one, because new controllers add kinds.",
   fix: "correct the name, or add the CustomResourceDefinition of a new kind to the input, or its group to "
     + "--extra-groups",
   example: "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws, kind: Buckets}]}",
@@ -35,8 +35,8 @@ export const IRS_52: QuickCheck<SelectorChange> = {
       if (entry.group !== "" && !isACKGroup(entry.group)) continue;
       const unknown = unknownTo({ settings, inventory }, entry);
       if (unknown === null) continue;
-      const repairs = partRepairs({ spec }, [path, entry], unknown);
-      yield { ...unknownFault(entry, unknown), path: [...path, unknown.part], repairs };
+      const repairs = partRepairs({ spec }, [path, entry], namesMeant(unknown));
+      yield { ...unknownFault(entry, unknown), path: [...path, unknown.part], repairs: confirmed(unknown, repairs) };
     }
   },
 };
@@ -59,23 +59,35 @@ export const IRS_52_OF_OBJECTS: QuickCheck<ObjectChange> = {
     }
     const unknown = isACKGroup(type.group) ? unknownTo({ inventory, settings }, type) : misspelledPart(type);
     if (unknown === null) return;
-    const { part, nearest } = unknown;
+    const { part, nearest } = namesMeant(unknown);
     const path = [part === "kind" ? "kind" : "apiVersion"];
     const values = nearest.map((name) => (part === "kind" ? name : apiVersionOf({ ...type, [part]: name })));
-    yield { ...unknownFault(type, unknown), path, repairs: meant(path, values) };
+    yield { ...unknownFault(type, unknown), path, repairs: confirmed(unknown, meant(path, values)) };
   },
 };
+
+/** Returns the part with the names that a message may suggest. */
+function namesMeant({ part, nearest, started }: UnknownPart): Pick<UnknownPart, "part" | "nearest"> {
+  return { part, nearest: started === null ? nearest : [started] };
+}
+
+/** Returns the repairs, none of which is safe if the text is only the start of a name. */
+function confirmed({ started }: UnknownPart, repairs: readonly Repair[]): readonly Repair[] {
+  return started === null ? repairs : repairs.map(({ edits }) => ({ edits }));
+}
 
 const CORE = new NameIndex(CORE_KINDS);
 
 /** Returns the misspelled part of a type that is not in the group of an ACK service, or null. */
 function misspelledPart({ group, version, kind }: TypeEntry): UnknownPart | null {
   if (group === SELECTOR_GROUP && CORE_KINDS.includes(kind)) {
-    return version === "" || version === DEFAULT_VERSION ? null : { part: "version", nearest: [DEFAULT_VERSION] };
+    const isKnown = version === "" || version === DEFAULT_VERSION;
+    return isKnown ? null : { part: "version", nearest: [DEFAULT_VERSION], started: null };
   }
-  if (group === SELECTOR_GROUP) return { part: "kind", nearest: CORE.nearest(kind) };
+  if (group === SELECTOR_GROUP) return { part: "kind", nearest: CORE.nearest(kind), started: null };
   const nearest = nearestGroups(group);
-  return { part: "group", nearest: nearest.length > 0 ? nearest : [`${serviceOf(group)}.${SELECTOR_GROUP}`] };
+  const meantGroups = nearest.length > 0 ? nearest : [`${serviceOf(group)}.${SELECTOR_GROUP}`];
+  return { part: "group", nearest: meantGroups, started: null };
 }
 
 /** Returns the first part of the entry that neither the inventory, this release nor --extra-groups knows, or null. */
@@ -85,18 +97,21 @@ export function unknownTo({ inventory, settings }: Known, entry: TypeEntry): Unk
   if (unknown?.part !== "group") return unknown;
   // The kinds of such a group are unknown.
   if (settings.injection.extraGroups.includes(group)) return null;
-  if (ACK_GROUPS.includes(group)) return kind === "" ? null : { part: "kind", nearest: [] };
-  return { part: "group", nearest: [...new Set([...nearestGroups(group), ...unknown.nearest])] };
+  if (ACK_GROUPS.includes(group)) return kind === "" ? null : { part: "kind", nearest: [], started: null };
+  return { part: "group", nearest: [...new Set([...nearestGroups(group), ...unknown.nearest])], started: null };
 }
 
 /** Returns the fault without its path. */
-export function unknownFault(entry: TypeEntry, { part, nearest }: UnknownPart): Omit<Fault, "path"> {
+function unknownFault(entry: TypeEntry, unknown: UnknownPart): Omit<Fault, "path"> {
   const { group, kind } = entry;
+  const { part, nearest } = namesMeant(unknown);
   const owners = { group: "", kind: group, version: [kind, group].filter((one) => one !== "").join(".") };
   const owner = owners[part] === "" ? "" : ` of ${printable(owners[part])}`;
   const message = `${part} ${quote(entry[part])}${owner} is not known`;
   if (nearest.length === 0) return { message, severity: "warn" };
-  return { message: `${message}; perhaps ${listOf(nearest).replace(" and ", " or ")} was meant` };
+  const guess = `${message}; perhaps ${listOf(nearest).replace(" and ", " or ")} was meant`;
+  // It can also be the kind of a new controller.
+  return { message: guess, ...(unknown.started !== null && { severity: "warn", fix: IRS_52.fix }) };
 }
 
 export const IRS_13: QuickCheck<SelectorChange> = {

@@ -4,7 +4,7 @@ import {
 } from "../core/annotation-keys.ts";
 import { annotationPath, field, stringMap } from "../formats/json.ts";
 import { annotationAt } from "../formats/object-meta.ts";
-import { closest } from "../formats/text.ts";
+import { closest } from "../formats/nearest.ts";
 import { needsNamespace, shortName, tagFaults, templateFaults } from "../core/session-annotations.ts";
 import { DURATION_LIMITS, MAX_CHAINED_SECONDS } from "../core/session.ts";
 import type { Fault } from "../core/check.ts";

@@ -58,11 +58,15 @@ function apiVersionFaultOf(entry: TypeEntrySpec, path: FieldPath, isRead: boolea
     return { path, message: `${quote(entry.apiVersion)} is not GROUP/VERSION`, fix };
   }
   if (isRead) return null;
+  const message = "controllers do not read apiVersion, and the webhook did not replace it";
+  // IRS-13b would deny the group of another entry.
+  return { path, message, ...(isACKGroup(rewritten.group) && { repairs: readableParts(path, rewritten) }) };
+}
+
+/** Returns the repair that replaces apiVersion by the fields that controllers read. */
+function readableParts(path: FieldPath, { group, version }: TypeEntry): readonly Repair[] {
   const parent = path.slice(0, -1);
-  const repairs = safely(
-    remove(path), set([...parent, "group"], rewritten.group), set([...parent, "version"], rewritten.version),
-  );
-  return { path, message: "controllers do not read apiVersion, and the webhook did not replace it", repairs };
+  return safely(remove(path), set([...parent, "group"], group), set([...parent, "version"], version));
 }
 
 /** Returns the entry as text for a message. */

@@ -7,7 +7,8 @@ import type { Inventory } from "../core/inventory.ts";
 import { field, type FieldPath, isJsonObject, type JsonObject, parseJSON, valueAt } from "../formats/json.ts";
 import { annotationAt, objectReference } from "../formats/object-meta.ts";
 import { describeValue } from "../core/shape.ts";
-import { closest, listOf, quote } from "../formats/text.ts";
+import { closest } from "../formats/nearest.ts";
+import { listOf, quote } from "../formats/text.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import type { IdentityChange } from "./identity-change.ts";
 

@@ -1,8 +1,7 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "./annotation-keys.ts";
 import { field, type JsonObject, stringAt } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
-import { isMisspelled, NameIndex } from "../formats/nearest.ts";
-import { closest } from "../formats/text.ts";
+import { closest, isMisspelled, NameIndex } from "../formats/nearest.ts";
 
 export const SELECTOR_GROUP = "services.k8s.aws";
 export const SELECTOR_KIND = "IAMRoleSelector";
@@ -199,8 +198,8 @@ export function knownGroups(extraGroups: readonly string[]): string[] {
 }
 
 /**
- * Returns the group whose service has the most similar name, or null. Compares only the services, because the common
- * suffix would make all names similar.
+ * Returns the group whose service the text probably means, for a message, or null. Compares only the services, because
+ * the common suffix would make all names similar.
  */
 export function closestGroup(group: string, groups: readonly string[]): string | null {
   const service = closest(serviceOf(group), groups.map(serviceOf));

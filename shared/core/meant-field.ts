@@ -1,5 +1,5 @@
 import { field, isJsonObject } from "../formats/json.ts";
-import { closest } from "../formats/text.ts";
+import { closest } from "../formats/nearest.ts";
 
 /**
  * Maps field names that users often write by mistake to the paths of the fields that they can mean, such as

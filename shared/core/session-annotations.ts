@@ -5,7 +5,8 @@ import {
 import { accountOfARN } from "../formats/arn.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { annotationAt } from "../formats/object-meta.ts";
-import { closest, compareText, countOf, quote } from "../formats/text.ts";
+import { closest } from "../formats/nearest.ts";
+import { compareText, countOf, quote } from "../formats/text.ts";
 import { LIMITS } from "./limits.ts";
 import type { SelectorSpec } from "./iamroleselector.ts";
 import {

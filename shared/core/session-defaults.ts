@@ -1,4 +1,5 @@
-import { closest, quote } from "../formats/text.ts";
+import { closest } from "../formats/nearest.ts";
+import { quote } from "../formats/text.ts";
 import {
   readTags, sortTags, sourceIdentityFaults, tagListFaults, TEMPLATE, textFaults,
 } from "./session-annotations.ts";

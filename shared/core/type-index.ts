@@ -1,5 +1,5 @@
 import { nearestGroups, serviceOf } from "./ack-groups.ts";
-import { isMisspelled, NameIndex } from "../formats/nearest.ts";
+import { isMisspelled, NameIndex, shortestOf } from "../formats/nearest.ts";
 import { compareText } from "../formats/text.ts";
 import type { TypeEntry } from "./resource-types.ts";
 
@@ -61,6 +61,8 @@ export interface UnknownPart {
   readonly part: keyof TypeEntry;
   /** The known values that the entry probably means. */
   readonly nearest: readonly string[];
+  /** The known value that starts with the text, if none is near. It is not similar enough to be meant for sure. */
+  readonly started: string | null;
 }
 
 /**
@@ -73,13 +75,15 @@ export function unknownPart({ group, version, kind }: TypeEntry, indexes: readon
     [...new Set(indexes.flatMap((index) => [...names(index)]))].toSorted(compareText)
   );
   if (group !== "" && !indexes.some((index) => index.hasGroup(group))) {
-    return { part: "group", nearest: unique((index) => index.nearestGroups(group)) };
+    return { part: "group", nearest: unique((index) => index.nearestGroups(group)), started: null };
   }
   if (kind !== "" && !indexes.some((index) => index.kindsOf(group).has(kind))) {
-    return { part: "kind", nearest: unique((index) => index.kindsOf(group).nearest(kind)) };
+    const nearest = unique((index) => index.kindsOf(group).nearest(kind));
+    const starting = nearest.length > 0 ? [] : unique((index) => index.kindsOf(group).startingWith(kind));
+    return { part: "kind", nearest, started: shortestOf(starting) };
   }
   const versions = unique((index) => index.versionsOf(group, kind));
-  return { part: "version", nearest: versions.filter((one) => meansVersion(version, one)) };
+  return { part: "version", nearest: versions.filter((one) => meansVersion(version, one)), started: null };
 }
 
 /** Returns whether the text means the version. Most kinds of Kubernetes have a version `v1`, so it means `v1alpha1`. */

@@ -9,7 +9,7 @@ const MIN_SUBSTITUTED_LENGTH = 5;
 /**
  * Returns whether the text is surely a misspelling of the name: it differs in case or punctuation, is the plural, or
  * has one slip: a letter is missing or added, two are swapped, or one within a word is replaced. A verdict may depend
- * on the answer, unlike on that of `closest`, which guesses for a message.
+ * on the answer, unlike on that of `guesses`.
  */
 export function isMisspelled(text: string, name: string): boolean {
   if (Math.abs(text.length - name.length) > MAX_DIFFERENCE) return false;
@@ -60,6 +60,20 @@ function digitsOf(word: string): string {
   return word.replaceAll(/[^0-9]/g, "");
 }
 
+/** Returns the first of the names that a user may mean, for a message; null if none is similar. */
+export function closest(text: string, names: Iterable<string>): string | null {
+  return new NameIndex(names).guesses(text)[0] ?? null;
+}
+
+/** Returns the name that all other names continue, as `RepositoryCreationTemplate` continues `Repository`, or null. */
+export function shortestOf(sorted: readonly string[]): string | null {
+  const [first = null] = sorted;
+  return first !== null && sorted.every((name) => name.startsWith(first)) ? first : null;
+}
+
+/** The number of letters at which a start of a name tells more than a single word would. */
+const MIN_START = 3;
+
 /**
  * A set of names that finds the one that a user meant. The time of a lookup does not depend on the number of names, and
  * what it returns is sorted, so that a message does not depend on the order of the names.
@@ -90,6 +104,24 @@ export class NameIndex {
     return (this.#byPrefix.get(plain(text)) ?? []).toSorted(compareText);
   }
 
+  /**
+   * Returns the names that a user may mean, for a message: the nearest, or else the one that starts with the text, as
+   * `Cert` starts `Certificate`, or else those that differ in at most a third of the letters of the text.
+   */
+  guesses(text: string): readonly string[] {
+    const nearest = this.nearest(text);
+    if (nearest.length > 0) return nearest;
+    const started = shortestOf(this.startingWith(text));
+    return started === null ? mostSimilar(text, this.names) : [started];
+  }
+
+  /** Returns the names that start with the text, which has at least three letters. Compares it with each name. */
+  startingWith(text: string): readonly string[] {
+    const start = text.length > MAX_LENGTH ? "" : plain(text);
+    if (start.length < MIN_START) return [];
+    return [...this.names].filter((name) => plain(name).startsWith(start)).toSorted(compareText);
+  }
+
   /** Returns the names of which the text is a misspelling. */
   misspelled(text: string): readonly string[] {
     if (text.length > MAX_LENGTH) return [];
@@ -101,6 +133,36 @@ export class NameIndex {
     const same = misspelled.filter((name) => plain(name) === word);
     return same.length > 0 ? same : misspelled;
   }
+}
+
+/** Returns the names that differ least from the text, and in at most a third of its letters, sorted. */
+function mostSimilar(text: string, names: Iterable<string>): readonly string[] {
+  let best: string[] = [];
+  let least = Math.max(1, Math.floor(text.length / 3));
+  for (const name of names) {
+    // The distance is at least the difference in length. Saves work for long texts.
+    if (Math.abs(name.length - text.length) > least) continue;
+    const distance = editDistance(text.toLowerCase(), name.toLowerCase());
+    if (distance < least) best = [];
+    if (distance <= least) best.push(name);
+    least = Math.min(distance, least);
+  }
+  return best.toSorted(compareText);
+}
+
+/** Returns the Levenshtein distance. Computes the table row by row. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  let left = b.length;
+  for (let i = 1; i <= a.length; i++) {
+    let diagonal = i - 1;
+    row = row.map((above, j) => {
+      left = j === 0 ? i : Math.min(above + 1, left + 1, diagonal + (a[i - 1] === b[j - 1] ? 0 : 1));
+      diagonal = above;
+      return left;
+    });
+  }
+  return left;
 }
 
 function indexBy(names: Iterable<string>, keysOf: (word: string) => Iterable<string>): Map<string, string[]> {

@@ -57,45 +57,6 @@ export function compareText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/**
- * Returns the candidate that is most similar to `text`, or null if every candidate differs in more than a third of the
- * characters of `text`.
- */
-export function closest(text: string, candidates: Iterable<string>): string | null {
-  return allClosest(text, candidates)[0] ?? null;
-}
-
-/** Returns each candidate that is as similar to `text` as the result of `closest`, in the given order. */
-export function allClosest(text: string, candidates: Iterable<string>): string[] {
-  let best: string[] = [];
-  let bestDistance = Math.max(1, Math.floor(text.length / 3));
-  for (const candidate of candidates) {
-    // The edit distance is at least the difference in length, so this candidate is not closer than the best. Skipping
-    // the candidate saves work for long texts.
-    if (Math.abs(candidate.length - text.length) > bestDistance) continue;
-    const distance = editDistance(text.toLowerCase(), candidate.toLowerCase());
-    if (distance < bestDistance) best = [];
-    if (distance <= bestDistance) best.push(candidate);
-    bestDistance = Math.min(distance, bestDistance);
-  }
-  return best;
-}
-
-/** Returns the Levenshtein distance. Computes the table row by row. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  let left = b.length;
-  for (let i = 1; i <= a.length; i++) {
-    let diagonal = i - 1;
-    row = row.map((above, j) => {
-      left = j === 0 ? i : Math.min(above + 1, left + 1, diagonal + (a[i - 1] === b[j - 1] ? 0 : 1));
-      diagonal = above;
-      return left;
-    });
-  }
-  return left;
-}
-
 /** The maximum number of names that a message lists. The command `impact` lists all names. */
 export const MAX_NAMES = 3;
 

@@ -1,6 +1,7 @@
 import { ResolverError } from "../formats/errors.ts";
 import { INFRASTRUCTURE_GROUP } from "../core/capa-kinds.ts";
-import { closest, quote } from "../formats/text.ts";
+import { closest } from "../formats/nearest.ts";
+import { quote } from "../formats/text.ts";
 import { OF_SELECTORS } from "../core/trust-settings.ts";
 import {
   CHECK_SEVERITY, choicesOf, type Command, defaultOf, type Definition, withValue,

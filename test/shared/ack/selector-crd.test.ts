@@ -7,7 +7,7 @@ const INCOMPLETE = {
   arn: ROLE,
   namespaceSelector: { labelSelector: {} },
   resourceTypeSelector: [
-    { group: "s3.services.k8s.aws" }, { apiVersion: "sqs.services.k8s.aws/v1", kind: "Queue" },
+    { group: "s3.services.k8s.aws" }, { apiVersion: "sqs.services.k8s.aws/v1alpha1", kind: "Queue" },
     { apiVersion: "ec2.services.k8s.aws/v1alpha1" }, { apiVersion: "ec2.services.k8s.aws" },
   ],
   resourceLabelSelector: { matchLabels: {}, matchExpressions: [{ key: "team", operator: "Exists" }] },
@@ -26,7 +26,7 @@ const FINDINGS = [
   required("spec.namespaceSelector.labelSelector", "matchLabels", "matchLabels: {}"),
   undefinedField("spec.resourceLabelSelector.matchExpressions", "Use matchLabels"),
   required("spec.resourceTypeSelector[0]", "version and kind", 'version: "" and kind: ""'),
-  required("spec.resourceTypeSelector[1]", "group and version", "group: sqs.services.k8s.aws and version: v1"),
+  required("spec.resourceTypeSelector[1]", "group and version", "group: sqs.services.k8s.aws and version: v1alpha1"),
   undefinedField("spec.resourceTypeSelector[1].apiVersion", "Remove apiVersion once group and version are set"),
   required("spec.resourceTypeSelector[2]", "group, version and kind",
     'group: ec2.services.k8s.aws, version: v1alpha1 and kind: ""'),

@@ -37,10 +37,10 @@ testRows("IRS-12: denies empty and repeated type entries, and a malformed apiVer
 ]);
 
 testRows("IRS-12: denies a stored apiVersion that the webhook did not rewrite, except with --runtime extended",
-  (context: Parameters<typeof specLines>[2]) => linesOf([{ apiVersion: "g/v1", kind: "K" }], context), [
+  (context: Parameters<typeof specLines>[2]) => linesOf([{ apiVersion: "s3.services.k8s.aws/v1" }], context), [
     ["stored", { origin: "cluster" },
       `${PATH}[0].apiVersion: controllers do not read apiVersion, and the webhook did not replace it. `
-        + "Remove the field, set spec.resourceTypeSelector[0].group to \"g\" and set "
+        + "Remove the field, set spec.resourceTypeSelector[0].group to \"s3.services.k8s.aws\" and set "
         + "spec.resourceTypeSelector[0].version to \"v1\"."],
     ["--runtime extended", { origin: "cluster", runtime: "extended" }],
     ["in a manifest", { origin: "file" }],

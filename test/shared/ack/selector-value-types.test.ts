@@ -63,7 +63,7 @@ testRows("IRS-13b: denies a group that is not an ACK group", (entry: object) =>
   specLines("IRS-13b", { arn: ROLE, resourceTypeSelector: [{ kind: "Bucket" }, entry] }), [
   ...["x1.aws.upbound.io", "services.k8s.aws", "s3services.k8s.aws"].map((name) =>
     [name, { group: name, kind: "Bucket" }, notACK(name)] as const),
-  ["a misspelled suffix", { group: "dynamo.service.k8s.aws" }, /\. Write dynamodb\.services\.k8s\.aws\.$/],
+  ["a misspelled suffix", { group: "dynamo.service.k8s.aws" }, /\. Write "dynamodb\.services\.k8s\.aws"\.$/],
   ["an apiVersion", { apiVersion: "example.com/v1" }, /"example\.com" is not an ACK group/],
   ["an ACK group", { group, kind: "Bucket" }],
 ]);

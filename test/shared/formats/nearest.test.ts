@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { isMisspelled, NameIndex } from "../../../shared/formats/nearest.ts";
+import { closest, isMisspelled, NameIndex } from "../../../shared/formats/nearest.ts";
 
 test("a misspelling differs in case, punctuation, number, or in one letter", (t) => {
   const misspelled = [
@@ -45,5 +45,39 @@ test("the index finds what a comparison with each name finds", (t) => {
     const expected = names.includes(text) ? [text] : names.filter((name) => isMisspelled(text, name));
     t.same([...index.misspelled(text)].toSorted(), expected.toSorted(), text);
   }
+  t.end();
+});
+
+test("guesses a name if its start was written, or if a third of the letters or one differs", (t) => {
+  const rows: readonly (readonly [text: string, names: readonly string[], meant: string | null])[] = [
+    ["arm", ["arn", "names"], "arn"],
+    ["name", ["names", "arn"], "names"],
+    ["ARN", ["arn"], "arn"],
+    ["regoin", ["region"], "region"],
+    ["ab", ["xy"], null],
+    ["a", ["b"], "b"],
+    ["abcdef", ["abcdxy"], "abcdxy"],
+    ["abcdef", ["abcxyz"], null],
+    ["names", ["name", "named", "names"], "names"],
+    ["x", [], null],
+    ["", ["a"], "a"],
+    ["", ["ab"], null],
+    ["matchLabel", ["matchExpressions", "matchLabels"], "matchLabels"],
+    ["Repo", ["Repository", "PullThroughCacheRule"], "Repository"],
+    ["Re", ["Repository"], null],
+    ["Repo", ["RepositoryCreationTemplate", "Repository"], "Repository"],
+    ["Repo", ["RepositoryOne", "RepositoryTwo"], null],
+    ["x".repeat(50_000_000), ["arn"], null],
+  ];
+  for (const [text, names, meant] of rows) t.equal(closest(text, names), meant, text.slice(0, 20));
+  t.end();
+});
+
+test("guesses every name that is as similar as the most similar one, sorted", (t) => {
+  const ids = new NameIndex(["IRS-01", "IRS-19", "IRS-09", "IRS-17", "ACK-09"]);
+  t.same(ids.guesses("IRS-99"), ["IRS-09", "IRS-19"]);
+  t.same(ids.guesses("irs-17"), ["IRS-17"]);
+  t.same(ids.guesses("IRS17"), ["IRS-17"]);
+  t.same(ids.guesses("something"), []);
   t.end();
 });

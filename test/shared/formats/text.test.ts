@@ -2,9 +2,7 @@ import process from "node:process";
 import { test } from "tap";
 import { compareFindings, type Finding } from "../../../shared/core/check.ts";
 import { formatFieldPath, plainKeys } from "../../../shared/formats/json.ts";
-import {
-  allClosest, closest, countOf, printable, quote, startOfText, withoutCommands,
-} from "../../../shared/formats/text.ts";
+import { countOf, printable, quote, startOfText, withoutCommands,  } from "../../../shared/formats/text.ts";
 import { collectGarbage } from "../../collect-garbage.ts";
 
 test("escapes control characters, line breaks and bidirectional marks in quoted values", (t) => {
@@ -61,41 +59,6 @@ test("sorts findings by code and path, regardless of the locale", (t) => {
     sorted.map(({ code, path }) => `${code} ${formatFieldPath(path)}`),
     ["IRS-01 z", "IRS-08 B", "IRS-08 B", "IRS-08 b", "IRS-15 a", "IRS-15b a"],
   );
-  t.end();
-});
-
-test("finds the closest candidate if at most one letter or a third of the text differs", (t) => {
-  const rows: readonly (readonly [text: string, candidates: readonly string[], meant: string | null])[] = [
-    ["arm", ["arn", "names"], "arn"],
-    ["name", ["names", "arn"], "names"],
-    ["ARN", ["arn"], "arn"],
-    ["regoin", ["region"], "region"],
-    ["ab", ["xy"], null],
-    ["a", ["b"], "b"],
-    ["abcdef", ["abcdxy"], "abcdxy"],
-    ["abcdef", ["abcxyz"], null],
-    ["names", ["name", "named", "names"], "names"],
-    ["x", [], null],
-    ["", ["a"], "a"],
-    ["", ["ab"], null],
-    ["matchLabel", ["matchExpressions", "matchLabels"], "matchLabels"],
-  ];
-  for (const [text, candidates, meant] of rows)
-    t.equal(closest(text, candidates), meant, `${text} of ${candidates.join(", ")}`);
-  t.end();
-});
-
-test("finds every candidate that is as similar as the closest candidate, in the given order", (t) => {
-  const ids = ["IRS-01", "IRS-09", "IRS-17", "ACK-09", "IRS-19"];
-  t.same(allClosest("IRS-99", ids), ["IRS-09", "IRS-19"]);
-  t.same(allClosest("irs-17", ids), ["IRS-17"]);
-  t.same(allClosest("IRS17", ids), ["IRS-17"]);
-  t.same(allClosest("something", ids), []);
-  t.end();
-});
-
-test("finds no similar candidate for a very long text, and computes no distance", (t) => {
-  t.equal(closest("x".repeat(50_000_000), ["arn"]), null);
   t.end();
 });
 
