@@ -60,7 +60,7 @@ export const NS_07 = checkOf<NamespaceChange>({
   within: FILLED,
   says: (value, fault) => `${value} ${fault}`,
   policySays: "the value is not a region",
-  repairsOf: regionRepairs,
+  repairs: (value, path) => regionRepairs(path, value),
 }, function* otherPartition(region, { settings }) {
   const [partition, ofControllers] = [partitionOfRegion(region), partitionOfRegion(settings.region ?? "")];
   if (partition === null || ofControllers === null || partition === ofControllers) return;
@@ -148,7 +148,7 @@ export const NS_08 = checkOf<NamespaceChange>({
   says: (_, fault) => fault,
   eachFault: true,
   policySays: "the endpoint is not an https URL without credentials, query and fragment",
-  repairsOf: endpointRepairs,
+  repairs: (value, path) => endpointRepairs(path, value),
 });
 
 /** Returns the repair that drops what is not allowed. A text with another `@` could contain a part of a password. */

@@ -41,7 +41,7 @@ export const ACK_10 = checkOf<ResourceChange>({
   type: REGION_NAME,
   says: (value, fault) => `${value} ${fault}`,
   policySays: "the value is not a region",
-  repairsOf: regionRepairs,
+  repairs: (value, path) => regionRepairs(path, value),
 }, function* otherPartition(region, { object, resolution }) {
   const partition = parseARN(resolution.roleARN ?? "")?.partition ?? null;
   const ofRegion = recordedPartition(object, region) ?? partitionOfRegion(region);
@@ -99,7 +99,7 @@ export const ACK_11 = checkOf({
   type: DELETION_POLICY,
   says: (value, fault) => `${value} ${fault}`,
   policySays: "the value is neither delete nor retain",
-  repairsOf: deletionPolicyRepairs,
+  repairs: (value, path) => deletionPolicyRepairs(path, value),
 });
 
 export const ACK_13 = checkOf({
@@ -113,7 +113,7 @@ export const ACK_13 = checkOf({
   type: TRUE_OR_FALSE,
   says: (value, fault) => `${value} ${fault}, so controllers treat it as false`,
   policySays: 'the value is neither "true" nor "false"',
-  repairsOf: booleanRepairs,
+  repairs: (value, path) => booleanRepairs(path, value),
 });
 
 export const ACK_15: QuickCheck<ResourceChange> = {

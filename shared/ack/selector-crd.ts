@@ -3,14 +3,17 @@ import { LAST_APPLIED } from "../core/annotation-keys.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import { ACK_FIELDS, readSelectorSpec, type SelectorSpec } from "../core/iamroleselector.ts";
 import type { Inventory } from "../core/inventory.ts";
+import { type Edit, type Repair, safely, set } from "../core/repair.ts";
 import { completeEntry, rewrittenEntry } from "../core/resource-types.ts";
 import { droppedFields, type KnownFields, missingFields, unknownFields } from "../core/shape.ts";
 import {
   type FieldPath, formatFieldPath, isJsonObject, type JsonObject, parseJSON, stringAt, valueAt,
 } from "../formats/json.ts";
 import { annotationAt, objectReference } from "../formats/object-meta.ts";
-import { listOf, printable, quote } from "../formats/text.ts";
+import { readLabelSelector } from "../formats/label-selector.ts";
+import { listOf, quote } from "../formats/text.ts";
 import type { SelectorChange } from "./selector-change.ts";
+import { expressionRepairs } from "./selector-labels.ts";
 import { IRS_00 } from "./selector-shape.ts";
 
 const OWN_CRD = "install the CRD that `ack-role-resolver manifests crds` prints";
@@ -29,15 +32,15 @@ export const IRS_00_OF_CRD: QuickCheck<SelectorChange> = {
     for (const [parent, names] of missingByParent(fields, object)) {
       const rejected = "without the webhook, the API server rejects the selector";
       const message = `the CRD requires ${listOf(names)}; ${rejected}`;
-      const values = missingValues(valueAt(object, parent), names);
-      if (values !== null) yield { path: parent, message, fix: `add ${values}`, ...severity };
+      const edits = missingEdits(parent, valueAt(object, parent), names);
+      if (edits !== null) yield { path: parent, message, repairs: safely(...edits), ...severity };
     }
     for (const { path } of unknownFields(fields, object)) {
       const fix = FIXES.get(path.at(-1));
       if (fix === undefined) continue; // The schema reports fields that no CRD defines.
       const rejected = "kubectl rejects the selector, or the API server prunes the field";
       const message = `the CRD does not define this field: ${rejected}`;
-      yield { path, message, fix: `${fix}, or ${OWN_CRD}`, ...severity };
+      yield { path, message, fix: `${fix}, or ${OWN_CRD}`, repairs: undefinedRepairs(object, path), ...severity };
     }
   },
 };
@@ -61,19 +64,30 @@ function missingByParent(fields: KnownFields, object: JsonObject): Iterable<read
   return byParent.values();
 }
 
-const EMPTY: Readonly<Record<string, string>> = { names: "[]", matchLabels: "{}" };
+/** Returns the repair that writes the meaning of a field of an entry, or of expressions, in fields that the CRD has. */
+function undefinedRepairs(object: JsonObject, path: FieldPath): readonly Repair[] {
+  const parent = path.slice(0, -1);
+  const value = valueAt(object, parent);
+  if (!isJsonObject(value)) return NONE;
+  if (path.at(-1) === "matchExpressions") return expressionRepairs([parent, readLabelSelector(value)]);
+  const entry = completeEntry(value);
+  return entry === null ? NONE : safely(set(parent, entry));
+}
+
+const NONE: readonly never[] = [];
+
+const EMPTY: Readonly<Record<string, unknown>> = { names: [], matchLabels: {} };
 
 /**
- * Returns the missing fields with the values that the webhook would write, such as `group: s3.services.k8s.aws`. Null
- * if it would write none, because IRS-12 reports the apiVersion of the entry.
+ * Returns the edits that write the missing fields as the webhook would. Null if it would write none, because IRS-12
+ * reports the apiVersion of the entry.
  */
-function missingValues(parent: unknown, names: readonly string[]): string | null {
+function missingEdits(path: FieldPath, parent: unknown, names: readonly string[]): readonly Edit[] | null {
+  if (stringAt(parent, "apiVersion") === null) {
+    return names.map((name) => set([...path, name], EMPTY[name] ?? ""));
+  }
   const completed = completeEntry(Object(parent));
-  if (completed === null && stringAt(parent, "apiVersion") !== null) return null;
-  return listOf(names.map((name) => {
-    const value = stringAt(completed, name) ?? "";
-    return `${name}: ${value === "" ? EMPTY[name] ?? '""' : printable(value)}`;
-  }));
+  return completed === null ? null : [set(path, completed)];
 }
 
 /** An object whose kind is similar to IAMRoleSelector. */
@@ -86,8 +100,13 @@ interface SelectorLike {
 /** The version that ACK serves. */
 const VERSIONS = ["v1alpha1"] as const;
 
-function typeFix(version: string = VERSIONS[0]): string {
-  return `write apiVersion: ${SELECTOR_GROUP}/${version} and kind: ${SELECTOR_KIND}`;
+/** Returns the repair that writes the type of a selector, in one of the served versions. */
+function typeRepairs({ apiVersion, kind }: JsonObject, versions: readonly string[]): readonly Repair[] {
+  const served = versions.map((version) => `${SELECTOR_GROUP}/${version}`);
+  return safely(
+    ...(served.includes(String(apiVersion)) ? [] : [set(["apiVersion"], served[0])]),
+    ...(kind === SELECTOR_KIND ? [] : [set(["kind"], SELECTOR_KIND)]),
+  );
 }
 
 export const IRS_51: QuickCheck<SelectorLike> = {
@@ -96,21 +115,21 @@ export const IRS_51: QuickCheck<SelectorLike> = {
   waivable: true,
   reason: "The API server serves IAMRoleSelectors only under their exact kind, group and version. "
     + "ACK controllers ignore all other kinds, so the object selects no resource.",
-  fix: typeFix(),
+  fix: `write apiVersion: ${SELECTOR_GROUP}/${VERSIONS[0]} and kind: ${SELECTOR_KIND}`,
   example: "apiVersion: services.k8s.aws/v1beta1\nkind: IamRoleSelector",
   ofChange: true,
   *find({ object, inventory }): Iterable<Fault> {
     const { group, version, kind } = objectReference(object);
     const versions = inventory?.kinds.versions(SELECTOR_GROUP, SELECTOR_KIND)?.served ?? VERSIONS;
-    const fix = typeFix(versions[0]);
+    const repairs = typeRepairs(object, versions);
     if (kind !== SELECTOR_KIND) {
-      yield { path: ["kind"], message: `${quote(kind)} is not the kind ${SELECTOR_KIND}`, fix };
+      yield { path: ["kind"], message: `${quote(kind)} is not the kind ${SELECTOR_KIND}`, repairs };
     }
     if (group !== SELECTOR_GROUP) {
-      yield { path: ["apiVersion"], message: `${quote(group)} is not the group ${SELECTOR_GROUP}`, fix };
+      yield { path: ["apiVersion"], message: `${quote(group)} is not the group ${SELECTOR_GROUP}`, repairs };
     } else if (!versions.includes(version)) {
       const message = `version ${quote(version)} of ${SELECTOR_GROUP} is not served; expected ${versions.join(" or ")}`;
-      yield { path: ["apiVersion"], message, fix };
+      yield { path: ["apiVersion"], message, repairs };
     }
   },
 };

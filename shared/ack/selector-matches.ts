@@ -1,12 +1,12 @@
-import type { FieldPath } from "../formats/json.ts";
-import {
-  expressionFaults, type LabelFault, type LabelSelectorSpec, matchLabelFaults,
-} from "../formats/label-selector.ts";
+import { type FieldPath, type JsonObject, valueAt } from "../formats/json.ts";
+import { expressionFaults, type LabelFault, matchLabelFaults } from "../formats/label-selector.ts";
+import { namespaceNameFaults } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
 import type { DecodedSelector, SelectorCheck } from "./selector.ts";
 import type { Fault } from "../core/check.ts";
 import { checkOf } from "../core/field-rule.ts";
-import { remove, safely } from "../core/repair.ts";
+import { remove, type Repair, safely, set } from "../core/repair.ts";
+import { expressionRepairs, labelRepairs, type LocatedSelector } from "./selector-labels.ts";
 import { FILLED, NAMESPACE_NAME } from "../core/value-types.ts";
 
 const NAMES = ["spec", "namespaceSelector", "names"] as const;
@@ -51,19 +51,28 @@ export const IRS_09 = checkOf({
   within: FILLED,
   says: (value, faults) => `${value} is not a valid namespace name: ${faults}`,
   policySays: "an entry is not a valid namespace name",
+  repairs: nameRepairs,
 });
 
-type Located = readonly [path: FieldPath, selector: LabelSelectorSpec];
+/** Returns the repair that writes the name as Kubernetes allows it, unless that namespace is listed already. */
+function nameRepairs(text: string, path: FieldPath, object: JsonObject): readonly Repair[] {
+  const name = text.trim().toLowerCase().replaceAll("_", "-");
+  if (namespaceNameFaults(name).length > 0) return NO_REPAIRS;
+  const names = valueAt(object, NAMES);
+  return safely(Array.isArray(names) && names.includes(name) ? remove(path) : set(path, name));
+}
+
+const NO_REPAIRS: readonly never[] = [];
 
 function hasLabelSelector({ spec }: DecodedSelector): boolean {
   return spec.resourceLabelSelector !== null || (spec.namespaceSelector?.labelSelector ?? null) !== null;
 }
 
 /** Returns the namespace label selector and the resource label selector of an IAMRoleSelector. */
-function labelSelectors({ spec }: DecodedSelector): Located[] {
+function labelSelectors({ spec }: DecodedSelector): LocatedSelector[] {
   const ofNamespace = spec.namespaceSelector?.labelSelector ?? null;
   const ofResource = spec.resourceLabelSelector;
-  const located: Located[] = [];
+  const located: LocatedSelector[] = [];
   if (ofNamespace !== null) located.push([["spec", "namespaceSelector", "labelSelector"], ofNamespace]);
   if (ofResource !== null) located.push([["spec", "resourceLabelSelector"], ofResource]);
   return located;
@@ -78,18 +87,19 @@ export const IRS_11: SelectorCheck = {
   example: "spec: {resourceLabelSelector: {matchLabels: {tier: 'very gold'}}}",
   when: hasLabelSelector,
   *find(subject): Iterable<Fault> {
-    for (const [path, selector] of labelSelectors(subject)) {
-      for (const fault of matchLabelFaults(selector)) yield toFault(path, fault);
+    for (const at of labelSelectors(subject)) {
+      for (const fault of matchLabelFaults(at[1])) yield toFault(at, fault);
       // With --runtime ack, IRS-35 denies every expression.
-      const ofExpressions = subject.runtime === "ack" ? [] : expressionFaults(selector);
-      for (const fault of ofExpressions) yield toFault(path, fault);
+      const ofExpressions = subject.runtime === "ack" ? [] : expressionFaults(at[1]);
+      for (const fault of ofExpressions) yield toFault(at, fault);
     }
   },
 };
 
 /** Controllers drop a selector that has an empty label key. They do not check other labels. */
-function toFault(selector: FieldPath, { path, message, isEmptyKey }: LabelFault): Fault {
-  return { path: [...selector, ...path], message, ...(isEmptyKey && { dropsSelector: true }) };
+function toFault(at: LocatedSelector, { path, message, isEmptyKey }: LabelFault): Fault {
+  const repairs = labelRepairs(at, path);
+  return { path: [...at[0], ...path], message, repairs, ...(isEmptyKey && { dropsSelector: true }) };
 }
 
 export const IRS_35: SelectorCheck = {
@@ -103,8 +113,9 @@ export const IRS_35: SelectorCheck = {
   when: (subject) => subject.runtime === "ack" && hasLabelSelector(subject),
   *find(subject): Iterable<Fault> {
     const message = "shipped ACK controllers drop matchExpressions and would select more than intended";
-    for (const [path, { matchExpressions }] of labelSelectors(subject)) {
-      if (matchExpressions.length > 0) yield { path: [...path, "matchExpressions"], message };
+    for (const at of labelSelectors(subject)) {
+      const path = [...at[0], "matchExpressions"];
+      if (at[1].matchExpressions.length > 0) yield { path, message, repairs: expressionRepairs(at) };
     }
   },
 };

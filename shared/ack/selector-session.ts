@@ -2,11 +2,15 @@ import {
   DURATION_SECONDS_ANNOTATION, EXTERNAL_ID_ANNOTATION, RESOLVER_PREFIX, SELECTOR_ANNOTATIONS, SESSION_NAME_ANNOTATION,
   SESSION_TAGS_ANNOTATION, SOURCE_IDENTITY_ANNOTATION,
 } from "../core/annotation-keys.ts";
-import { annotationPath, field, stringMap } from "../formats/json.ts";
+import { annotationPath, field, type FieldPath, type JsonObject, stringMap } from "../formats/json.ts";
 import { annotationAt } from "../formats/object-meta.ts";
-import { closest } from "../formats/nearest.ts";
-import { needsNamespace, shortName, tagFaults, templateFaults } from "../core/session-annotations.ts";
-import { DURATION_LIMITS, MAX_CHAINED_SECONDS } from "../core/session.ts";
+import { NameIndex } from "../formats/nearest.ts";
+import type { SelectorSpec } from "../core/iamroleselector.ts";
+import { by, meant, remove, rename, type Repair, safely, set } from "../core/repair.ts";
+import {
+  needsNamespace, readDuration, shortName, tagFaults, templateFaults, validTags,
+} from "../core/session-annotations.ts";
+import { DURATION_LIMITS, MAX_CHAINED_SECONDS, RESERVED_PREFIX, SESSION_NAME_LIMITS } from "../core/session.ts";
 import type { Fault } from "../core/check.ts";
 import { checkOf } from "../core/field-rule.ts";
 import { EXTERNAL_ID, SESSION_NAME, SESSION_SECONDS, SOURCE_IDENTITY } from "../core/value-types.ts";
@@ -28,6 +32,16 @@ export const IRS_42 = checkOf({
   policySays: "the external ID is not valid",
 });
 
+const NONE: readonly never[] = [];
+
+/** Returns the repair that writes the text with allowed characters only. */
+function textRepairs(text: string, written: string, path: FieldPath): readonly Repair[] {
+  const { min, max } = SESSION_NAME_LIMITS;
+  const allowed = text.replaceAll(/[^\w+=,.@-]+/g, "-").slice(0, max);
+  if (allowed.length < min || RESERVED_PREFIX.test(allowed)) return NONE;
+  return allowed === written.trim() ? safely(set(path, allowed)) : by(set(path, allowed));
+}
+
 export const IRS_43 = checkOf({
   id: "IRS-43",
   severity: "deny",
@@ -39,6 +53,7 @@ export const IRS_43 = checkOf({
   says: (value, fault) => `the session name ${value} ${fault}`,
   eachFault: true,
   policySays: "the session name is not valid",
+  repairs: (value, path) => textRepairs(value.trim(), value, path),
 });
 
 export const IRS_44 = checkOf({
@@ -52,6 +67,7 @@ export const IRS_44 = checkOf({
   says: (value, fault) => `the source identity ${value} ${fault}`,
   eachFault: true,
   policySays: "the source identity is not valid",
+  repairs: (value, path) => textRepairs(value.trim().replace(RESERVED_PREFIX, ""), value, path),
 });
 
 export const IRS_45: SelectorCheck = {
@@ -64,9 +80,13 @@ export const IRS_45: SelectorCheck = {
   *find({ object, spec }): Iterable<Fault> {
     const text = annotationAt(object, SESSION_TAGS_ANNOTATION);
     if (text === null) return;
-    for (const message of tagFaults(text, spec)) yield { path: TAGS_PATH, message };
-    for (const { message, meant } of templateFaults(text, spec)) {
-      yield { path: TAGS_PATH, message, fix: meant === null ? TEMPLATE_FIX : `use {${meant}} if that was meant` };
+    const faults = tagFaults(text, spec);
+    const repairs = faults.length === 0 ? NONE : tagRepairs(text, spec);
+    for (const message of faults) yield { path: TAGS_PATH, message, repairs, fix: IRS_45.fix };
+    for (const { message, name, nearest } of templateFaults(text, spec)) {
+      const texts = nearest.map((one) => text.replaceAll(`{${name}}`, `{${one}}`));
+      const fix = nearest.length === 0 && { fix: TEMPLATE_FIX };
+      yield { path: TAGS_PATH, message, repairs: meant(TAGS_PATH, texts), ...fix };
     }
     if (needsNamespace(text, spec)) {
       const message = "{namespace} has no value at /sts, so the sidecar rejects ACK controllers that serve several "
@@ -76,12 +96,34 @@ export const IRS_45: SelectorCheck = {
   },
 };
 
+/** Returns the repair that writes the tags which STS accepts, or else removes the annotation. */
+function tagRepairs(text: string, spec: SelectorSpec): readonly Repair[] {
+  const tags = validTags(text, spec);
+  return by(tags === "" ? remove(TAGS_PATH) : set(TAGS_PATH, tags));
+}
+
 const TEMPLATE_FIX = "use {selector}, {account}, {group} or {namespace}; {kind} if resourceTypeSelector names exactly "
   + "one kind";
 const NAMESPACE_FIX = "write a selector for each namespace, with one entry in names, unless all clients request "
   + "/v1/credentials/namespaces/NS or use --scope-namespace";
 
-const CHAINED_FIX = `use at most ${MAX_CHAINED_SECONDS}, unless the sidecar runs with a long-lived access key`;
+const SECONDS_PATH = annotationPath(DURATION_SECONDS_ANNOTATION);
+
+/** Matches a duration such as `1h`, which STS does not accept. */
+const DURATION = /^([0-9]{1,5}) ?(s|m|h)?$/;
+const SECONDS = new Map([["h", 3600], ["m", 60]]);
+
+/** Returns the repair that writes a duration as seconds, or else the limit that is near a number of seconds. */
+function secondsRepairs(value: string, path: FieldPath): readonly Repair[] {
+  const [, number, unit = "s"] = DURATION.exec(value.trim().toLowerCase()) ?? [];
+  const seconds = number === undefined ? readDuration(value) : Number(number) * (SECONDS.get(unit) ?? 1);
+  if (seconds === null) return NONE;
+  const { min, max } = DURATION_LIMITS;
+  const allowed = Math.min(Math.max(seconds, min), max);
+  if (allowed === seconds) return safely(set(path, String(seconds)));
+  const when = allowed === min ? "for the shortest session" : "for the longest session";
+  return [{ when, edits: [set(path, String(allowed))] }];
+}
 
 export const IRS_46 = checkOf({
   id: "IRS-46",
@@ -95,10 +137,13 @@ export const IRS_46 = checkOf({
   type: SESSION_SECONDS,
   says: (value, faults) => `${value} ${faults}`,
   policySays: "the duration is not valid",
+  repairs: secondsRepairs,
 }, function* chainedFaults(text) {
   if (Number(text) <= MAX_CHAINED_SECONDS) return;
   const message = `${Number(text)} s exceeds the ${MAX_CHAINED_SECONDS} s limit for chained sessions`;
-  yield { message, fix: CHAINED_FIX, severity: "warn" };
+  const when = "unless the sidecar runs with a long-lived access key";
+  const edits = [set(SECONDS_PATH, String(MAX_CHAINED_SECONDS))];
+  yield { message, repairs: [{ when, edits }], severity: "warn" };
 });
 
 export const IRS_47: SelectorCheck = {
@@ -112,10 +157,25 @@ export const IRS_47: SelectorCheck = {
   *find({ object }): Iterable<Fault> {
     for (const key of stringMap(field(field(object, "metadata"), "annotations")).keys()) {
       if (!key.startsWith(RESOLVER_PREFIX) || SELECTOR_ANNOTATIONS.has(key)) continue;
-      const meant = closest(shortName(key), Array.from(SELECTOR_ANNOTATIONS, shortName));
-      const fix =
-        meant === null ? {} : { fix: `use ${RESOLVER_PREFIX}${meant} if that was meant, or remove the annotation` };
-      yield { path: annotationPath(key), message: "IAMRoleSelectors do not support this annotation", ...fix };
+      const message = "IAMRoleSelectors do not support this annotation";
+      yield { path: annotationPath(key), message, ...keyRepairs(object, key) };
     }
   },
 };
+
+const SHORT_NAMES = new NameIndex(Array.from(SELECTOR_ANNOTATIONS, shortName));
+
+/** Returns the repair that gives the annotation the key that is probably meant, or else removes it. */
+function keyRepairs(object: JsonObject, key: string): Pick<Fault, "repairs" | "fix"> {
+  const path = annotationPath(key);
+  const [name, ...others] = SHORT_NAMES.guesses(shortName(key));
+  if (name === undefined) return { repairs: by(remove(path)), fix: IRS_47.fix };
+  const right = RESOLVER_PREFIX + name;
+  // An edit contains the value, and an external ID is confidential.
+  if (right === EXTERNAL_ID_ANNOTATION || annotationAt(object, right) !== null) {
+    return { fix: `use ${right} if that was meant, or remove the annotation` };
+  }
+  const edits = rename(path, { key: right }, annotationAt(object, key));
+  const isSafe = others.length === 0 && SHORT_NAMES.misspelled(shortName(key)).length > 0;
+  return { repairs: isSafe ? safely(...edits) : by(...edits) };
+}

@@ -1,10 +1,14 @@
 import { metadataFaults } from "../core/any-kind.ts";
+import { LAST_APPLIED } from "../core/annotation-keys.ts";
 import type { Fault } from "../core/check.ts";
 import type { Aliases } from "../core/meant-field.ts";
 import { STRICT_SELECTOR_SCHEMA } from "../core/selector-schema.ts";
+import { by, type Repair, set } from "../core/repair.ts";
 import { shapeChecker } from "../core/shape.ts";
-import { field, type JsonObject, stringAt } from "../formats/json.ts";
-import { subdomainFaults } from "../formats/names.ts";
+import { parseRoleARN } from "../formats/arn.ts";
+import { field, type FieldPath, isSame, type JsonObject, stringAt } from "../formats/json.ts";
+import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../formats/names.ts";
+import { annotationAt } from "../formats/object-meta.ts";
 import { quote } from "../formats/text.ts";
 import type { SelectorCheck } from "./selector.ts";
 
@@ -33,12 +37,31 @@ export const IRS_00: SelectorCheck = {
   fix: "write the field as the schema defines it (kubectl explain iamroleselector.spec)",
   example: "spec: {namespaceSelector: {names: team-a}}",
   find: ({ object }) => [
-    ...shapeFaults(object).map(({ path, message, fix, unknownField }) => (
-      { path, message, dropsSelector: !unknownField, ...(fix !== null && { fix }) }
-    )),
+    ...shapeFaults(object).map(({ path, message, fix, repairs, unknownField }) => ({
+      path, message, dropsSelector: !unknownField, ...(fix !== null && { fix }),
+      repairs: isPruned(object, unknownField) ? NONE : repairs.filter(isUsable),
+    })),
     ...nameFaults(object), ...metadataFaults(object),
   ],
 };
+
+/** Whether the API server prunes the field again at the next `kubectl apply`, so that the manifest must change. */
+function isPruned(object: JsonObject, isUnknown: boolean): boolean {
+  return isUnknown && annotationAt(object, LAST_APPLIED) !== null;
+}
+
+/** Whether the repair writes no text that other checks deny: as the role, or as a label. */
+function isUsable({ edits }: Repair): boolean {
+  return edits.every(({ path, value }) => {
+    if (isSame(path, ROLE)) return parseRoleARN(String(value)) !== null;
+    const [last, map] = [path.at(-1), path.at(-2)];
+    if (typeof last !== "object") return true;
+    const isValue = map === "annotations" || labelValueFaults(String(value)).length === 0;
+    return isValue && labelKeyFaults(last.key.toLowerCase()).length === 0;
+  });
+}
+
+const ROLE: FieldPath = ["spec", "arn"];
 
 function nameFaults(object: JsonObject): readonly Fault[] {
   const name = stringAt(object, "metadata", "name");
@@ -50,5 +73,7 @@ function nameFaults(object: JsonObject): readonly Fault[] {
   const faults = name === null ? NONE : subdomainFaults(name);
   if (name === null || faults.length === 0) return NONE;
   const message = `${quote(name)} is not a valid object name: ${faults.join("; ")}`;
-  return [{ path: NAME, message, fix: "rename the selector" }];
+  const allowed = name.trim().toLowerCase().replaceAll(/[^a-z0-9.]+/g, "-");
+  const repairs = subdomainFaults(allowed).length > 0 ? NONE : by(set(NAME, allowed));
+  return [{ path: NAME, message, repairs, ...(repairs.length === 0 && { fix: "rename the selector" }) }];
 }

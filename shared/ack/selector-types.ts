@@ -32,7 +32,10 @@ export const IRS_12: SelectorCheck = {
       const key = keyOf(effective);
       if (key === EMPTY_KEY) {
         const fix = "set at least one of group (such as s3.services.k8s.aws), version and kind";
-        yield { path, message: "the entry is empty: it has no group, version or kind", fix, dropsSelector: true };
+        // Without its only entry, the list would select every kind.
+        const repairs = typesOf(subject).length > 1 ? by(remove(path)) : NONE;
+        const message = "the entry is empty: it has no group, version or kind";
+        yield { path, message, fix, repairs, dropsSelector: true };
       } else if (seen.has(key)) {
         const message = `the entry ${formatEntry(effective)} is already listed`;
         yield { path, message, repairs: safely(remove(path)), dropsSelector: true };
@@ -46,10 +49,9 @@ function apiVersionFaultOf(entry: TypeEntrySpec, path: FieldPath, isRead: boolea
   if (entry.apiVersion === null) return null;
   if (entry.group !== "" || entry.version !== "") {
     const message = "the entry sets apiVersion and also group or version, which have the same meaning";
-    const same = rewrittenEntry({ ...entry, group: "", version: "" });
-    const isSame = same?.group === entry.group && same.version === entry.version;
-    const repairs = isSame ? safely(remove(path)) : by(remove(path));
-    return { path, message, repairs };
+    const same = agreeingParts(entry);
+    if (same !== null) return { path, message, repairs: readableParts(path, same) };
+    return { path, message, fix: "write either apiVersion or group and version" };
   }
   const rewritten = rewrittenEntry(entry);
   if (rewritten === null) {
@@ -61,6 +63,13 @@ function apiVersionFaultOf(entry: TypeEntrySpec, path: FieldPath, isRead: boolea
   const message = "controllers do not read apiVersion, and the webhook did not replace it";
   // IRS-13b would deny the group of another entry.
   return { path, message, ...(isACKGroup(rewritten.group) && { repairs: readableParts(path, rewritten) }) };
+}
+
+/** Returns the group and version in apiVersion; null if the entry sets others, or if IRS-13b would deny the group. */
+function agreeingParts(entry: TypeEntrySpec): TypeEntry | null {
+  const both = rewrittenEntry({ ...entry, group: "", version: "" });
+  if (both === null || !isACKGroup(both.group)) return null;
+  return [both.group, ""].includes(entry.group) && [both.version, ""].includes(entry.version) ? both : null;
 }
 
 /** Returns the repair that replaces apiVersion by the fields that controllers read. */

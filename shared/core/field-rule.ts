@@ -19,9 +19,9 @@ export interface FieldRule extends CheckEntry {
   readonly eachFault?: true;
   /** The message of a policy, which cannot quote the text. */
   readonly policySays: string;
-  /** Returns the repairs of a text that is not of the type. Default: none. */
-  readonly repairsOf?: (path: FieldPath, value: string) => readonly Repair[];
   readonly dropsSelector?: true;
+  /** Returns the repairs of a text at the path in the object. Default: only a person can know what is meant. */
+  readonly repairs?: (value: string, path: FieldPath, object: JsonObject) => readonly Repair[];
 }
 
 interface Subject {
@@ -39,25 +39,31 @@ type More<S> = (value: string, subject: S) => Iterable<TextFault>;
 export function checkOf<S extends Subject>(rule: FieldRule, more: More<S> = () => NONE): FieldRule & QuickCheck<S> {
   const fields = rule.at.map((at) => ({ at, list: at.at(-1) === "*" ? at.slice(0, -1) : null }));
   const faultsOf = textFaults(rule, more);
-  const locate = (fault: TextFault, path: FieldPath): Fault => {
-    const repairs = fault.value === undefined ? undefined : rule.repairsOf?.(path, fault.value);
-    return { path, ...fault, ...(repairs !== undefined && { repairs }) };
-  };
+  const located = locator(rule);
   // Most texts have no fault, so a list costs less than a generator.
   const find = (subject: S): readonly Fault[] => {
     const found: Fault[] = [];
     for (const { at, list } of fields) {
       const value = valueAt(subject.object, list ?? at);
-      if (list === null) for (const fault of faultsOf(value, subject)) found.push(locate(fault, at));
+      if (list === null) for (const fault of faultsOf(value, subject)) found.push(located(fault, at, subject));
       else if (Array.isArray(value)) {
         value.forEach((item, i) => {
-          for (const fault of faultsOf(item, subject)) found.push(locate(fault, [...list, i]));
+          for (const fault of faultsOf(item, subject)) found.push(located(fault, [...list, i], subject));
         });
       }
     }
     return found;
   };
   return { ...rule, find };
+}
+
+/** Returns a function that adds the path and the repairs of a fault. The faults of `more` have their own repairs. */
+function locator({ repairs }: FieldRule): (fault: TextFault, path: FieldPath, subject: Subject) => Fault {
+  return (fault, path, { object }) => (
+    repairs === undefined || fault.value === undefined
+      ? { path, ...fault }
+      : { path, ...fault, repairs: repairs(fault.value, path, object) }
+  );
 }
 
 /**

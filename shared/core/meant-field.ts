@@ -1,5 +1,5 @@
 import { field, isJsonObject } from "../formats/json.ts";
-import { closest } from "../formats/nearest.ts";
+import { NameIndex } from "../formats/nearest.ts";
 
 /**
  * Maps field names that users often write by mistake to the paths of the fields that they can mean, such as
@@ -15,14 +15,22 @@ interface UnknownField {
   readonly schema: unknown;
 }
 
-/** Returns the path of the field that is probably meant: one that accepts the value, and that the object lacks. */
-export function meantField({ name, value, parent, schema }: UnknownField, aliases: Aliases): string | null {
+/** Returns the paths of the fields that are probably meant: they accept the value, and the object lacks them. */
+export function meantFields({ name, value, parent, schema }: UnknownField, aliases: Aliases): readonly string[] {
   const isFree = (path: string): boolean => {
     const isUnset = field(parent, path.replace(/\..*/, "")) === undefined;
     return isUnset && accepts(path.split(".").reduce(propertyOf, schema), value);
   };
   const paths = aliases.get(name) ?? [];
-  return typeof paths === "string" ? null : paths.find(isFree) ?? closest(name, namesOf(schema).filter(isFree));
+  if (typeof paths === "string") return [];
+  const free = paths.filter(isFree);
+  return free.length > 0 ? free : new NameIndex(namesOf(schema).filter(isFree)).guesses(name);
+}
+
+/** Returns the value as the field at the path accepts it: the only item of a list is written as a list. */
+export function valueOfField(value: unknown, path: string, schema: unknown): unknown {
+  const isList = field(path.split(".").reduce(propertyOf, schema), "items") !== undefined;
+  return isList ? [value].flat() : value;
 }
 
 /** Whether a number or a boolean was written instead of a text. */

@@ -5,7 +5,7 @@ import {
 import { accountOfARN } from "../formats/arn.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { annotationAt } from "../formats/object-meta.ts";
-import { closest } from "../formats/nearest.ts";
+import { NameIndex } from "../formats/nearest.ts";
 import { compareText, countOf, quote } from "../formats/text.ts";
 import { LIMITS } from "./limits.ts";
 import type { SelectorSpec } from "./iamroleselector.ts";
@@ -150,6 +150,24 @@ export function tagListFaults(text: string, fill: (value: string) => string): st
   ];
 }
 
+/** Returns the tags of the list that have no fault, or a fault of characters or length that can be corrected. */
+export function validTags(text: string, spec: SelectorSpec): string {
+  const tags = new Map<string, string>();
+  for (const { key, value } of tagSpecsOf(text).slice(0, LIMITS.listedEntries.value)) {
+    const name = allowedText(key.replace(RESERVED_PREFIX, ""), TAG_KEY_LIMITS);
+    const tag = { key: name, value: value === null ? null : allowedText(value, TAG_VALUE_LIMITS) };
+    const isFree = tags.size < MAX_TAGS && ![...tags.keys()].some((one) => one.toLowerCase() === name.toLowerCase());
+    if (tag.value !== null && isFree && tagFaults(`${name}=${tag.value}`, spec).length === 0) tags.set(name, tag.value);
+  }
+  return Array.from(tags, ([key, value]) => `${key}=${value}`).join(",");
+}
+
+/** Returns the start of the text, with a hyphen for each character that is not allowed. Templates remain. */
+function allowedText(text: string, { max, pattern }: TextLimits): string {
+  const characters = Array.from(text, (one) => (pattern.test(one) || "{}".includes(one) ? one : "-"));
+  return characters.join("").slice(0, max);
+}
+
 function faultsOfTag({ key, value }: TagSpec, fill: (value: string) => string): string[] {
   if (value === null) return [`${quote(key)} is not KEY=VALUE`];
   const faults = textFaults(key, TAG_KEY_LIMITS).map((fault) => `the key ${quote(key)} ${fault}`);
@@ -205,8 +223,10 @@ export function needsNamespace(text: string, spec: SelectorSpec): boolean {
 
 interface TemplateFault {
   readonly message: string;
-  /** The existing template that is most similar to the unknown name, or null. */
-  readonly meant: string | null;
+  /** The name of the template. */
+  readonly name: string;
+  /** The existing templates that are most similar to the unknown name. */
+  readonly nearest: readonly string[];
 }
 
 /** Returns a fault for each template that is unknown or has no value. */
@@ -215,9 +235,10 @@ export function templateFaults(text: string, spec: SelectorSpec): TemplateFault[
   return [...names].flatMap((name) => {
     const template = TEMPLATES.get(name);
     if (template === undefined) {
-      return [{ message: `template ${quote(`{${name}}`)} does not exist`, meant: closest(name, TEMPLATES.keys()) }];
+      const nearest = new NameIndex(TEMPLATES.keys()).guesses(name);
+      return [{ message: `template ${quote(`{${name}}`)} does not exist`, name, nearest }];
     }
     if (template.valueOf(spec) !== null) return [];
-    return [{ message: `template {${name}} has no value: ${template.missing}`, meant: null }];
+    return [{ message: `template {${name}} has no value: ${template.missing}`, name, nearest: [] }];
   });
 }

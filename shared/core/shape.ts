@@ -3,7 +3,10 @@ import { LIMITS } from "./limits.ts";
 import { field, type FieldPath, type FieldStep, isJsonObject } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 import { compileSchema, type NamedSchema } from "../formats/json-schema.ts";
-import { type Aliases, fieldOfList, isItemOf, isUnquoted, meantField, namesOf } from "./meant-field.ts";
+import {
+  type Aliases, fieldOfList, isItemOf, isUnquoted, meantFields, namesOf, valueOfField,
+} from "./meant-field.ts";
+import { by, type Edit, remove, type Repair, safely, set } from "./repair.ts";
 
 // `shapeChecker` finds the fields that a schema does not allow. `droppedFields` finds the fields that the API server
 // has pruned.
@@ -17,7 +20,8 @@ interface ShapeFault {
    * fields, but rejects an object that has another fault.
    */
   readonly unknownField: boolean;
-  /** Null if the message already says what to write. */
+  readonly repairs: readonly Repair[];
+  /** Null if the repairs say what to do. */
   readonly fix: string | null;
 }
 
@@ -40,34 +44,66 @@ function shapeFault(value: unknown, error: ErrorObject, aliases: Aliases | null)
   const path = pathOf(value, error.instancePath);
   if (error.keyword === "additionalProperties") {
     const name = String(field(error.params, "additionalProperty"));
-    const { hint, fix } = unknownFieldHint(name, error, aliases);
-    return { path: [...path, name], message: `unknown field ${quote(name)}; ${hint}`, fix, unknownField: true };
+    const { hint, ...correction } = unknownFieldHint({ name, path: [...path, name] }, error, aliases);
+    const message = `unknown field ${quote(name)}; ${hint}`;
+    return { path: [...path, name], message, unknownField: true, fix: null, ...correction };
   }
   const expected = [field(error.params, "type")].flat().filter((type) => type !== "null").join(" or ");
   const message = `expected ${withArticle(expected)}, not ${describeValue(error.data)}`;
-  return { path, message, fix: typeFix(error), unknownField: false };
+  return { path, message, repairs: typeRepairs(path, error), fix: null, unknownField: false };
 }
 
-function typeFix({ data, parentSchema: schema }: ErrorObject): string | null {
-  if (isUnquoted(data, schema)) return "put the value in quotes";
-  if (isItemOf(data, schema)) return "write a list with this item";
-  const inner = fieldOfList(data, schema);
-  return inner === null ? null : `write the list in its field ${inner}`;
+function typeRepairs(path: FieldPath, { data, parentSchema: schema }: ErrorObject): readonly Repair[] {
+  if (isUnquoted(data, schema)) {
+    const edit = set(path, String(data));
+    return isExact(data) ? safely(edit) : by(edit);
+  }
+  if (isItemOf(data, schema)) return safely(set(path, [data]));
+  // A list cannot stand for the whole spec, whose other fields would be missing.
+  const inner = path.length > 1 ? fieldOfList(data, schema) : null;
+  return inner === null ? NONE : safely(set(path, { [inner]: data }));
 }
+
+const NONE: readonly never[] = [];
+
+/**
+ * Whether the value was written as its text. YAML reads `on` as true and rounds long numbers, and a number of 9 to 11
+ * digits can be an account that starts with zeros.
+ */
+function isExact(value: unknown): boolean {
+  return Number.isSafeInteger(value) && !/^[0-9]{9,11}$/.test(String(value));
+}
+
+type Correction = Partial<Pick<ShapeFault, "fix">> & Pick<ShapeFault, "repairs"> & { readonly hint: string };
 
 function unknownFieldHint(
-  name: string, { data: parent, parentSchema: schema }: ErrorObject, aliases: Aliases | null,
-): { readonly hint: string; readonly fix: string } {
+  { name, path }: { readonly name: string; readonly path: FieldPath },
+  { data: parent, parentSchema: schema }: ErrorObject, aliases: Aliases | null,
+): Correction {
   const known = namesOf(schema);
-  const unknown = { name, value: field(parent, name), parent, schema };
-  const meant = aliases === null ? null : meantField(unknown, aliases);
-  if (meant !== null) return { hint: `perhaps ${meant} was meant`, fix: `write ${meant} instead of ${quote(name)}` };
-  const remove = "remove the field";
+  const value = field(parent, name);
+  const meant = aliases === null ? NONE : meantFields({ name, value, parent, schema }, aliases);
+  const [first] = meant;
+  if (first !== undefined) {
+    const written = meant.map((one) => movedTo(path, one, valueOfField(value, one, schema)));
+    return { hint: `perhaps ${first} was meant`, repairs: alternatives(meant, written) };
+  }
+  const repairs = by(remove(path));
   const needless = aliases?.get(name);
-  if (typeof needless === "string") return { hint: needless, fix: remove };
+  if (typeof needless === "string") return { hint: needless, repairs };
   return known.length === 0
-    ? { hint: "no field is expected here", fix: remove }
-    : { hint: `expected one of ${known.join(", ")}`, fix: `write one of these fields, or ${remove}` };
+    ? { hint: "no field is expected here", repairs }
+    : { hint: `expected one of ${known.join(", ")}`, repairs, fix: "write one of these fields, or remove the field" };
+}
+
+/** Returns the edits that write the value in another field. `name` is its path from the same parent. */
+function movedTo(path: FieldPath, name: string, value: unknown): readonly Edit[] {
+  return [remove(path), set([...path.slice(0, -1), ...name.split(".")], value)];
+}
+
+function alternatives(names: readonly string[], edits: readonly (readonly Edit[])[]): readonly Repair[] {
+  if (names.length === 1) return edits.flatMap((one) => safely(...one));
+  return edits.map((one, i) => ({ when: `if ${names[i]} is meant`, edits: one }));
 }
 
 /** Converts the JSON pointer of an ajv error (RFC 6901) to a field path. */

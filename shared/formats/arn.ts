@@ -76,6 +76,37 @@ export function parseRoleARN(text: string): ARN | null {
   return arn !== null && roleARNFaults(text, arn).length === 0 ? arn : null;
 }
 
+/** Matches what users write instead of the ARN of a role, without blanks. */
+const LIKE_ROLE = new RegExp([
+  /^arn:(aws[a-z0-9-]*):(?:iam|sts):(?:[a-z]{2}[a-z0-9-]*)?:{0,2}/, /([0-9]{4}-?[0-9]{4}-?[0-9]{4}):/,
+  /(role|assumed-role)s?\/(.+)$/,
+].map(({ source }) => source).join(""), "i");
+
+/** Identity Center puts these roles into a path, which the ARN of a session lacks. */
+const RESERVED_ROLE = /^AWSReservedSSO_/;
+
+interface NearRole {
+  readonly arn: string;
+  /** Whether the text can mean only this role. The ARN of a session lacks the path of the role. */
+  readonly isSure: boolean;
+}
+
+/**
+ * Returns the ARN of the role that a user probably means with a text that is no such ARN: without blanks, a region, or
+ * hyphens in the account, in lower case, and of the role instead of its session. Null if nothing is near.
+ */
+export function nearestRoleARN(text: string): NearRole | null {
+  if (text.length > ARN_LENGTH.max) return null;
+  const match = LIKE_ROLE.exec(text.trim().replaceAll(/ *: */g, ":"));
+  if (match === null) return null;
+  const [, partition, account, type, path] = match;
+  const isSure = String(type).toLowerCase() === "role";
+  const name = isSure ? path : String(path).replace(/\/.*$/s, "");
+  const arn = `arn:${String(partition).toLowerCase()}:iam::${String(account).replaceAll("-", "")}:role/${name}`;
+  const isReserved = !isSure && RESERVED_ROLE.test(String(name));
+  return isReserved || parseRoleARN(arn) === null ? null : { arn, isSure };
+}
+
 /** Returns the ARN of a session of the role. Like STS, omits the path of the role. */
 export function sessionARN(roleARN: string, sessionName: string): string {
   const { partition = "", accountID = "" } = parseARN(roleARN) ?? {};

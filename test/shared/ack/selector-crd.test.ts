@@ -14,22 +14,24 @@ const INCOMPLETE = {
 };
 const FROM_FILE = { origin: "file" } as const;
 const required = (path: string, names: string, fix: string): string => (
-  `warn IRS-00 ${path}: the CRD requires ${names}; without the webhook, the API server rejects the selector. Add `
-    + `${fix}.`
+  `warn IRS-00 ${path}: the CRD requires ${names}; without the webhook, the API server rejects the selector. ${fix}.`
 );
 const undefinedField = (path: string, fix: string): string => (
   `warn IRS-00 ${path}: the CRD does not define this field: kubectl rejects the selector, or the API server prunes the `
     + `field. ${fix}, or install the CRD that \`ack-role-resolver manifests crds\` prints.`
 );
 const FINDINGS = [
-  required("spec.namespaceSelector", "names", "names: []"),
-  required("spec.namespaceSelector.labelSelector", "matchLabels", "matchLabels: {}"),
+  required("spec.namespaceSelector", "names", "Set spec.namespaceSelector.names to []"),
+  required("spec.namespaceSelector.labelSelector", "matchLabels",
+    "Set spec.namespaceSelector.labelSelector.matchLabels to {}"),
   undefinedField("spec.resourceLabelSelector.matchExpressions", "Use matchLabels"),
-  required("spec.resourceTypeSelector[0]", "version and kind", 'version: "" and kind: ""'),
-  required("spec.resourceTypeSelector[1]", "group and version", "group: sqs.services.k8s.aws and version: v1alpha1"),
+  required("spec.resourceTypeSelector[0]", "version and kind",
+    'Set spec.resourceTypeSelector[0].version to "" and set spec.resourceTypeSelector[0].kind to ""'),
+  required("spec.resourceTypeSelector[1]", "group and version",
+    'Write {"kind":"Queue","group":"sqs.services.k8s.aws","version":"v1alpha1"}'),
   undefinedField("spec.resourceTypeSelector[1].apiVersion", "Remove apiVersion once group and version are set"),
   required("spec.resourceTypeSelector[2]", "group, version and kind",
-    'group: ec2.services.k8s.aws, version: v1alpha1 and kind: ""'),
+    'Write {"group":"ec2.services.k8s.aws","version":"v1alpha1","kind":""}'),
   undefinedField("spec.resourceTypeSelector[2].apiVersion", "Remove apiVersion once group and version are set"),
   undefinedField("spec.resourceTypeSelector[3].apiVersion", "Remove apiVersion once group and version are set"),
 ];
@@ -52,7 +54,7 @@ test("IRS-00: reads the CRD of the input, and ignores stored selectors and field
   t.same(changeLines("IRS-00", INCOMPLETE, { ...FROM_FILE, known: [permissive] }), []);
   const strict = definition({ properties: { arn: {} }, required: ["arn", "owner"] });
   const [first] = changeLines("IRS-00", { role: ROLE }, { ...FROM_FILE, known: [strict] });
-  t.equal(first, required("spec", "owner", 'owner: ""'));
+  t.equal(first, required("spec", "owner", 'Set spec.owner to ""'));
   t.same(changeLines("IRS-00", INCOMPLETE), []);
   t.end();
 });

@@ -17,13 +17,17 @@ testRows("IRS-08: denies an empty namespace name and each repeated namespace nam
   ["null", null],
 ]);
 
-const irs09 = (name: string, form = "consist of lower-case letters, digits and '-', and start and end with a letter or "
-  + "digit"): string => `deny IRS-09 spec.namespaceSelector.names[1]: "${name}" is not a valid namespace name: a `
-  + `namespace name must ${form}. Use the exact name of a namespace, or select namespaces by label with labelSelector.`;
-const MALFORMED = ["team-*", "*", "Team", "team_a", "-a", "a-", "a.b", "a/b", " a", "é", "__proto__"];
+const FORM = "consist of lower-case letters, digits and '-', and start and end with a letter or digit";
+const FIX = "Use the exact name of a namespace, or select namespaces by label with labelSelector";
+const irs09 = (name: string, form = FORM, fix = FIX): string => `deny IRS-09 spec.namespaceSelector.names[1]: `
+  + `"${name}" is not a valid namespace name: a namespace name must ${form}. ${fix}.`;
+const MALFORMED = ["team-*", "*", "-a", "a-", "a.b", "a/b", "é", "__proto__"];
+const NEAR = [["Team", "team"], ["team_a", "team-a"], [" a", "a"]] as const;
 
 testRows("IRS-09: denies a name that is not a valid namespace name", linesOf, [
   ...MALFORMED.map((name) => [name, ["ok", name], irs09(name)] as const),
+  ...NEAR.map(([name, meant]) => [name, ["ok", name], irs09(name, FORM, `Write "${meant}"`)] as const),
+  ["a listed namespace", ["ok", "OK"], irs09("OK", FORM, "Remove this entry")],
   ["64 characters", ["ok", "a".repeat(64)], irs09("a".repeat(64), "have at most 63 characters")],
   ["valid names", ["a".repeat(63), "0", "a-b", "a--b", "7", "constructor"]],
 ]);

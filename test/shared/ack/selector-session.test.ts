@@ -25,7 +25,8 @@ const byLabel = { namespaceSelector: { labelSelector: { matchLabels: { a: "b" } 
 const kinds = (...resourceTypeSelector: readonly object[]): object => ({ resourceTypeSelector });
 const NO_KIND = unfilled("template {kind} has no value: spec.resourceTypeSelector does not name exactly one kind");
 const noTemplate = (name: string, meant: string): string =>
-  line("deny IRS-45", "session-tags", `template "${name}" does not exist. Use ${meant} if that was meant`);
+  line("deny IRS-45", "session-tags", `template "${name}" does not exist. Write "${TEMPLATES.replace(name, meant)}"`);
+const TEMPLATES = "a={acount},b={namspace}";
 
 testRows("IRS-45: denies a template without a value, and warns about {namespace} in a shared selector", (
   [value, spec]: [string, object?],
@@ -45,7 +46,7 @@ testRows("IRS-45: denies a template without a value, and warns about {namespace}
   ["only a group", ["a={kind}", kinds({ group: "s3.services.k8s.aws" })], NO_KIND],
   ["two kinds", ["a={kind}", kinds({ kind: "Bucket" }, { kind: "Queue" })], NO_KIND],
   ["a kind and a version", ["a={kind}", kinds({ kind: "Bucket" }, { version: "v1" })], NO_KIND],
-  ["misspelled templates", ["a={acount},b={namspace}"],
+  ["misspelled templates", [TEMPLATES],
     noTemplate("{acount}", "{account}"), noTemplate("{namspace}", "{namespace}")],
   ["an unknown template", ["a={something-else}"], /"\{something-else\}" does not exist\. Use \{selector\}/],
   ["a property of Object", ["a={constructor}{}"],
@@ -71,13 +72,14 @@ for (const [code, name, what] of [
 ] as const)
   testRows(`${code}: denies a ${what} outside the limits of STS`, (value: string) => linesOf(code, name, value), [
     ["a space", "team a", new RegExp(`^deny ${code} metadata\\.annotations\\[${PREFIX}${name}\\]: the ${what} "team a" `
-      + "contains characters other than letters, digits and _\\+=,\\.@-\\. Use 2 to 64")],
+      + "contains characters other than letters, digits and _\\+=,\\.@-\\. Write \"team-a\"\\.$")],
+    ["blanks", " team-a ", /characters other .*\. Write "team-a"\.$/],
     ["too short", "a", new RegExp(`: the ${what} "a" has 1 character, not 2 to 64\\.`)],
-    ["too long", "a".repeat(65), /has 65 characters, not 2 to 64/],
+    ["too long", "a".repeat(65), /has 65 characters, not 2 to 64\. Write "a{64}"\.$/],
     ...allowed("ab", "a".repeat(64), "Az09_+=,.@-"),
     ...(code === "IRS-43" ? [["no templates", "{nothing}", /contains characters other/] as const] : [[
       "reserved", "AWS:ack", /contains characters other/,
-      /the source identity "AWS:ack" starts with aws:, which is reserved for AWS/,
+      /the source identity "AWS:ack" starts with aws:, which is reserved for AWS\. Write "ack"\.$/,
     ] as const]),
   ]);
 
@@ -109,15 +111,20 @@ testRows("IRS-45: denies session tags outside the limits of STS", (value: string
 
 const seconds = (text: string, severity = "deny"): string => line(`${severity} IRS-46`, "duration-seconds", text);
 const RANGE = "Use a number of seconds from 900 to 43200, in quotes";
-const CHAINED = "exceeds the 3600 s limit for chained sessions. Use at most 3600, unless the sidecar runs with a "
-  + "long-lived access key";
+const CHAINED = "exceeds the 3600 s limit for chained sessions. Unless the sidecar runs with a long-lived access key, "
+  + 'write "3600"';
+const noSeconds = (text: string, fix: string): readonly [string, string, string] =>
+  [`"${text}"`, text, seconds(`"${text}" is not a number of seconds. ${fix}`)];
+const outside = (text: string, fix: string): readonly [string, string, string] =>
+  [text, text, seconds(`"${text}" is outside the limits of 900 to 43200 s. ${fix}`)];
 
 testRows("IRS-46: denies a duration outside the limits of STS, and warns above the limit for chained roles",
   (value: string) => linesOf("IRS-46", "duration-seconds", value), [
-    ...["", "1h", "900.0", "-900", "0x400", " 900"].map((text) =>
-      [`"${text}"`, text, seconds(`"${text}" is not a number of seconds. ${RANGE}`)] as const),
-    ...["0", "899", "43201", "999999999"].map((text) =>
-      [text, text, seconds(`"${text}" is outside the limits of 900 to 43200 s. ${RANGE}`)] as const),
+    ...["", "900.0", "-900", "0x400"].map((text) => noSeconds(text, RANGE)),
+    noSeconds("1h", 'Write "3600"'), noSeconds("30 M", 'Write "1800"'), noSeconds(" 900", 'Write "900"'),
+    noSeconds("1m", 'For the shortest session, write "900"'),
+    ...["0", "899"].map((text) => outside(text, 'For the shortest session, write "900"')),
+    ...["43201", "999999999"].map((text) => outside(text, 'For the longest session, write "43200"')),
     ...["3601", "43200"].map((text) => [text, text, seconds(`${text} s ${CHAINED}`, "warn")] as const),
     ...allowed("900", "3600"),
   ]);
@@ -132,15 +139,23 @@ test("IRS-46: a warning does not withhold the role", (t) => {
 const unknown = (key: string, fix: string): string =>
   line("warn IRS-47", key, `IAMRoleSelectors do not support this annotation. ${fix}`);
 const meant = (key: string, name: string): string =>
-  unknown(key, `Use ${PREFIX}${name} if that was meant, or remove the annotation`);
+  unknown(key, `Write [${PREFIX}${name}]`);
 
 testRows("IRS-47: warns about an unknown annotation and suggests a similar one", (name: string) =>
-  linesOf("IRS-47", name, "x"), [
-  ["misspelled", "externalid", meant("externalid", "external-id")],
-  ["upper case", "Session-Tags", meant("Session-Tags", "session-tags")],
+  linesOf("IRS-47", name, "900"), [
+  ["misspelled", "externalid", unknown("externalid",
+    `Use ${PREFIX}external-id if that was meant, or remove the annotation`)],
+  ["upper case", "Session-Name", meant("Session-Name", "session-name")],
+  ["similar", "sesion-naem", meant("sesion-naem", "session-name")],
   ["not similar", "role-arn", unknown("role-arn", "Correct the key, or remove the annotation")],
   ...allowed("allow", "replaces", "external-id", "session-name", "source-identity", "session-tags", "duration-seconds"),
 ]);
+
+test("IRS-47: replaces no annotation that exists", (t) => {
+  const annotations = { [`${PREFIX}replaces`]: "a", [`${PREFIX}replace`]: "b" };
+  t.match(selfLines("IRS-47", selectorObject("team-a", { arn: ROLE }, { annotations })), [/Use .* or remove the an/]);
+  t.end();
+});
 
 test("IRS-47: ignores annotations of others", (t) => {
   const annotations = { "example.com/externalid": "x", externalid: "x" };

@@ -7,26 +7,28 @@ import { testRows } from "../rows.ts";
 
 const SCHEMA = "Write the field as the schema defines it (kubectl explain iamroleselector.spec)";
 const line = (path: string, message: string, fix = SCHEMA): string => `deny IRS-00 ${path}: ${message}. ${fix}.`;
-const QUOTES = "Put the value in quotes";
-const irs00 = (spec: unknown): string[] => specLines("IRS-00", spec);
+/** A selector that has no other fault. */
+const REST = { arn: ROLE, resourceTypeSelector: [{ kind: "Bucket" }] };
+const irs00 = (spec: unknown): string[] =>
+  specLines("IRS-00", Array.isArray(spec) || typeof spec === "string" ? spec : { ...REST, ...Object(spec) });
 
 testRows("IRS-00: denies a value of the wrong type, and reports its path, the expected type and the value", irs00, [
   ["a list", [], line("spec", "expected an object, not a list")],
   ["a list of the items of one field", [{ kind: "Bucket" }],
-    line("spec", "expected an object, not a list", "Write the list in its field resourceTypeSelector")],
+    line("spec", "expected an object, not a list")],
   ["a list of names", { namespaceSelector: ["team-a"] },
-    line("spec.namespaceSelector", "expected an object, not a list", "Write the list in its field names")],
+    line("spec.namespaceSelector", 'expected an object, not a list', 'Write {"names":["team-a"]}')],
   ["a list that no field accepts", { namespaceSelector: [5] },
     line("spec.namespaceSelector", "expected an object, not a list")],
   ["a string", "x", line("spec", 'expected an object, not the string "x"')],
   ["a long string", "x".repeat(5_000),
     line("spec", `expected an object, not the string "${"x".repeat(200)}"… (5000 characters)`)],
-  ["a number", { arn: 5 }, line("spec.arn", "expected a string, not the number 5", QUOTES)],
-  ["a boolean", { arn: true }, line("spec.arn", "expected a string, not the boolean true", QUOTES)],
+  ["a number", { arn: 5 }, line("spec.arn", "expected a string, not the number 5")],
+  ["a boolean", { arn: true }, line("spec.arn", "expected a string, not the boolean true")],
   ["no list", { namespaceSelector: { names: "team-a" } },
-    line("spec.namespaceSelector.names", 'expected a list, not the string "team-a"', "Write a list with this item")],
+    line("spec.namespaceSelector.names", 'expected a list, not the string "team-a"', 'Write ["team-a"]')],
   ["one entry instead of a list", { resourceTypeSelector: { kind: "Bucket" } },
-    line("spec.resourceTypeSelector", "expected a list, not an object", "Write a list with this item")],
+    line("spec.resourceTypeSelector", 'expected a list, not an object', 'Write [{"kind":"Bucket"}]')],
   ["null in a list", { namespaceSelector: { names: ["a", null] } },
     line("spec.namespaceSelector.names[1]", "expected a string, not null")],
   ["an object", { resourceTypeSelector: { other: 1 } },
@@ -34,7 +36,11 @@ testRows("IRS-00: denies a value of the wrong type, and reports its path, the ex
   ["null instead of an object", { resourceTypeSelector: [null] },
     line("spec.resourceTypeSelector[0]", "expected an object, not null")],
   ["a key with slashes", { resourceLabelSelector: { matchLabels: { "a/b~c": 1 } } },
-    line("spec.resourceLabelSelector.matchLabels[a/b~c]", "expected a string, not the number 1", QUOTES)],
+    line("spec.resourceLabelSelector.matchLabels[a/b~c]", "expected a string, not the number 1")],
+  ["a number as the value of a label", { resourceLabelSelector: { matchLabels: { tier: 1 } } },
+    line("spec.resourceLabelSelector.matchLabels[tier]", "expected a string, not the number 1", 'Write "1"')],
+  ["a negative number as the value of a label", { resourceLabelSelector: { matchLabels: { tier: -1 } } },
+    line("spec.resourceLabelSelector.matchLabels[tier]", "expected a string, not the number -1")],
   ["a nested list",
     { namespaceSelector: { labelSelector: { matchExpressions: [{ key: "a", values: [[]] }] } } },
     line("spec.namespaceSelector.labelSelector.matchExpressions[0].values[0]", "expected a string, not a list")],
@@ -47,11 +53,17 @@ const ONE_OF = "Write one of these fields, or remove the field";
 const unknown = (path: string, name: string): string =>
   line(path, `unknown field "${name}"; expected one of ${FIELDS}`, ONE_OF);
 const meant = (path: string, name: string, guess: string): string => (
-  line(path, `unknown field "${name}"; perhaps ${guess} was meant`, `Write ${guess} instead of "${name}"`)
+  line(path, `unknown field "${name}"; perhaps ${guess} was meant`, `Write ${guess}`)
 );
 const labels = { matchLabels: { team: "a" } };
 
-testRows("IRS-00: denies an unknown field and suggests a similar field", irs00, [
+/** Returns the lines for a selector that lacks no field and has the fields. */
+function unknownLines(fields: JsonObject): string[] {
+  const rest = { ...("arm" in fields ? {} : { arn: ROLE }), resourceTypeSelector: [{ kind: "Bucket" }] };
+  return specLines("IRS-00", { ...rest, ...fields });
+}
+
+testRows("IRS-00: denies an unknown field and suggests a similar field", unknownLines, [
   ["arm", { arm: ROLE }, meant("spec.arm", "arm", "arn")],
   ["arm beside arn", { arn: ROLE, arm: ROLE }, unknown("spec.arm", "arm")],
   ["name", { namespaceSelector: { name: ["a"] } }, meant("spec.namespaceSelector.name", "name", "names")],
@@ -63,7 +75,9 @@ testRows("IRS-00: denies an unknown field and suggests a similar field", irs00, 
   ["a selector of labels", { selector: labels }, meant("spec.selector", "selector", "resourceLabelSelector")],
   ["two selectors of labels", { selector: labels, resourceLabelSelector: labels },
     unknown("spec.selector", "selector")],
-  ["an empty selector", { selector: {} }, meant("spec.selector", "selector", "namespaceSelector")],
+  ["an empty selector", { selector: {} }, line("spec.selector", 'unknown field "selector"; perhaps namespaceSelector '
+    + "was meant", "If namespaceSelector is meant, write namespaceSelector; or if resourceLabelSelector is meant, "
+    + "write resourceLabelSelector")],
   ["namespaces", { namespaces: ["a"] }, meant("spec.namespaces", "namespaces", "namespaceSelector.names")],
   ["labels of namespaces", { namespaceSelector: labels },
     meant("spec.namespaceSelector.matchLabels", "matchLabels", "labelSelector.matchLabels")],
@@ -80,22 +94,25 @@ const form = "a DNS name must consist of lower-case letters, digits, '-' and '.'
   + "with a "
   + "letter or digit";
 const MISSING = "deny IRS-00 metadata.name: the name is missing. Set metadata.name.";
-const invalid = (name: string, why: string): string =>
-  `deny IRS-00 metadata.name: ${name} is not a valid object name: ${why}. Rename the selector.`;
-const { metadata: _dropped, ...nameless } = selectorObject("a", {});
-const withMetadata = (metadata: JsonObject): JsonObject => selectorObject("a", {}, metadata);
+const invalid = (name: string, why: string, fix = "Rename the selector"): string =>
+  `deny IRS-00 metadata.name: ${name} is not a valid object name: ${why}. ${fix}.`;
+const { metadata: _dropped, ...nameless } = selectorObject("a", REST);
+const withMetadata = (metadata: JsonObject): JsonObject => selectorObject("a", REST, metadata);
 const SYNTAX = "Use the Kubernetes syntax: [prefix/]name: value.";
 
 testRows("IRS-00: denies fields, names, labels and annotations that the API server rejects", (object: JsonObject) =>
   selfLines("IRS-00", object), [
-  ["an unknown field", { ...selectorObject("a", {}), spek: {} },
+  ["an unknown field of an applied manifest", withMetadata({
+    annotations: { "kubectl.kubernetes.io/last-applied-configuration": "{}" }, label: {},
+  }), /perhaps labels was meant\. Write the field as the schema defines it/],
+  ["an unknown field", { ...selectorObject("a", REST), spek: {} },
     line("spek", 'unknown field "spek"; expected one of apiVersion, kind, metadata, spec, status', ONE_OF)],
-  ["a field of the status", { ...selectorObject("a", {}), status: { anything: [1] } },
+  ["a field of the status", { ...selectorObject("a", REST), status: { anything: [1] } },
     line("status.anything", 'unknown field "anything"; no field is expected here', "Remove the field")],
-  ["an empty status", { ...selectorObject("a", {}), status: {} }],
+  ["an empty status", { ...selectorObject("a", REST), status: {} }],
   ["labels and annotations of the wrong type", withMetadata({ labels: { team: 1 }, annotations: { note: true } }),
-    line("metadata.annotations[note]", "expected a string, not the boolean true", QUOTES),
-    line("metadata.labels[team]", "expected a string, not the number 1", QUOTES)],
+    line("metadata.annotations[note]", 'expected a string, not the boolean true', 'Write "true"'),
+    line("metadata.labels[team]", 'expected a string, not the number 1', 'Write "1"')],
   ["an unknown field of the metadata", withMetadata({ label: {} }),
     meant("metadata.label", "label", "labels")],
   ["other fields of the metadata", withMetadata({
@@ -104,7 +121,8 @@ testRows("IRS-00: denies fields, names, labels and annotations that the API serv
   ["no metadata", nameless, MISSING],
   ["a null name", { ...nameless, metadata: { name: null } }, MISSING],
   ["a generated name", { ...nameless, metadata: { generateName: "a-" } }],
-  ["upper case", selectorObject("SkyDevTeamConfig", {}), invalid('"SkyDevTeamConfig"', form)],
+  ["upper case", selectorObject("SkyDevTeamConfig", {}),
+    invalid('"SkyDevTeamConfig"', form, 'Write "skydevteamconfig"')],
   ["a long name", selectorObject("a".repeat(254), {}),
     invalid(`"${"a".repeat(200)}"… (254 characters)`, "a DNS name must have at most 253 characters")],
   ["the longest name", selectorObject("a".repeat(253), {})],
@@ -119,7 +137,7 @@ testRows("IRS-00: denies fields, names, labels and annotations that the API serv
     labels: { team: null, "example.com/x": "y" }, annotations: { "Example.com/Any": "any text, even this" },
   })],
   ["finalizers and owners of the wrong type", withMetadata({ finalizers: "x", ownerReferences: [1] }),
-    line("metadata.finalizers", 'expected a list, not the string "x"', "Write a list with this item"),
+    line("metadata.finalizers", 'expected a list, not the string "x"', 'Write ["x"]'),
     line("metadata.ownerReferences[0]", "expected an object, not the number 1")],
   ["finalizers and no owners", withMetadata({ finalizers: ["x"], ownerReferences: null })],
 ]);

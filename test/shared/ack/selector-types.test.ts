@@ -8,7 +8,10 @@ const EMPTY = `${PATH}[0]: the entry is empty: it has no group, version or kind.
 const LISTED = `${PATH}[1]: the entry {group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket"} is `
   + "already listed. Remove this entry.";
 const BOTH = `${PATH}[0].apiVersion: the entry sets apiVersion and also group or version, which have the same meaning. `
-  + "Remove the field.";
+  + "Write either apiVersion or group and version.";
+const AGREE = `${PATH}[0].apiVersion: the entry sets apiVersion and also group or version, which have the same `
+  + "meaning. Remove the field, set spec.resourceTypeSelector[0].group to \"s3.services.k8s.aws\" and set "
+  + "spec.resourceTypeSelector[0].version to \"v1alpha1\".";
 const bucket = { group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket" };
 const withAPIVersion = { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket" };
 const linesOf = (resourceTypeSelector: unknown, context?: Parameters<typeof specLines>[2]): string[] =>
@@ -33,6 +36,9 @@ testRows("IRS-12: denies empty and repeated type entries, and a malformed apiVer
   ["an apiVersion", [{ apiVersion: "g/v1" }]],
   ["apiVersion and group", [{ apiVersion: "g/v1", group: "g" }], BOTH],
   ["apiVersion and version", [{ apiVersion: "g/v1", version: "v1" }], BOTH],
+  ["apiVersion and another version", [{ apiVersion: "s3.services.k8s.aws/v1alpha1", version: "v1" }], BOTH],
+  ["apiVersion and its group", [{ apiVersion: "s3.services.k8s.aws/v1alpha1", group: "s3.services.k8s.aws" }], AGREE],
+  ["an empty entry beside others", [{}, bucket], EMPTY],
   ["apiVersion and empty fields", [{ apiVersion: "g/v1", group: "", version: null }]],
 ]);
 

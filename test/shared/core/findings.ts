@@ -64,7 +64,9 @@ type Context = Partial<Pick<DecisionSettings, "runtime">> & { readonly origin?: 
 export function selfLines(
   ids: string | readonly string[], object: JsonObject, { runtime = "ack", origin = "file" }: Context = {},
 ): string[] {
-  const { findings } = runChecks({ object, old: null, requester: null, origin }, { ...SETTINGS_BY_DEFAULT, runtime });
+  const [input, settings] = [{ object, old: null, requester: null, origin }, { ...SETTINGS_BY_DEFAULT, runtime }];
+  const { findings } = runChecks(input, settings);
+  applyRepairs({ input, settings, known: null }, { findings });
   return findings.filter(({ code }) => [ids].flat().includes(code)).map(lineOf);
 }
 
