@@ -2,16 +2,19 @@ import { placeOf } from "../core/ack-resource.ts";
 import type { PendingChanges } from "../core/pending-changes.ts";
 import { controllerAccountOf } from "../core/resolution.ts";
 import { SELECTORS } from "./selectors.ts";
-import { REPLACES_ANNOTATION } from "../core/annotation-keys.ts";
+import { EXTERNAL_ID_ANNOTATION, REPLACES_ANNOTATION } from "../core/annotation-keys.ts";
 import { annotationPath } from "../formats/json.ts";
 import { compareText, listOf, quote, sortedListOf } from "../formats/text.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import type { SelectorChange } from "./selector-change.ts";
 import type { Inventory } from "../core/inventory.ts";
-import { parseARN, parseRoleARN, partitionOfRegion } from "../formats/arn.ts";
+import { type ARN, parseARN, parseRoleARN, partitionOfRegion } from "../formats/arn.ts";
+import type { SelectorSpec } from "../core/iamroleselector.ts";
+import { by, type Repair, set } from "../core/repair.ts";
+import { NO_EXTRAS, type SessionExtras } from "../core/session.ts";
 import { isUnchanged } from "./change-set.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
-import { differingExtras, shortName } from "../core/session-annotations.ts";
+import { annotationOf, differingExtras, shortName } from "../core/session-annotations.ts";
 import { SCAN_LIMIT, tenantLabelFaults } from "../core/fault-texts.ts";
 import type { ResourceChange } from "./resource-change.ts";
 import { NAME_LABEL } from "../formats/names.ts";
@@ -28,35 +31,52 @@ export const IRS_04: QuickCheck<SelectorChange> = {
   example: "# with --allowed-accounts 111122223333\nspec: {arn: 'arn:aws:iam::444455556666:role/elsewhere'}",
   requires: [NEEDS.allowedAccounts],
   section: "unexpectedAccounts",
-  *find({ spec, settings: { allowedAccounts, controllerRole } }): Iterable<Fault> {
+  *find({ spec, old, settings: { allowedAccounts, controllerRole } }): Iterable<Fault> {
     const role = parseRoleARN(spec.arn ?? "");
     if (role === null) return;
     const partition = parseARN(controllerRole ?? "")?.partition ?? role.partition;
-    if (role.partition !== partition) yield otherPartition(role.partition, partition);
+    if (role.partition !== partition) yield otherPartition(spec, old, partition);
     if (isForbidden(role.accountID, allowedAccounts)) {
       const message = `account ${role.accountID} is not one of the allowed accounts: ${sortedListOf(allowedAccounts)}`;
-      yield { path: PATH, message };
+      const repairs = roleRepairs(spec, old, allowedAccounts.map((account) => roleIn({ ...role, accountID: account })));
+      yield { path: PATH, message, fix: IRS_04.fix, repairs };
     }
   },
 };
+
+/** Returns the repairs that write one of the roles. The API server lets no role of a stored selector change. */
+function roleRepairs({ arn }: SelectorSpec, old: SelectorSpec | null, roles: readonly string[]): readonly Repair[] {
+  const stored = old?.arn ?? null;
+  if (stored !== null) return stored === arn ? [] : by(set(PATH, stored));
+  const [role, ...others] = roles;
+  // Whether a role of the name exists there is not known.
+  return role === undefined || others.length > 0 ? [] : by(set(PATH, role));
+}
+
+function roleIn({ partition, accountID, resource }: ARN): string {
+  return `arn:${partition}:iam::${accountID}:${resource}`;
+}
 
 /** The part of IRS-04 that compares the role with the region of the controllers. */
 export const IRS_04_OF_REGION: QuickCheck<SelectorChange> = {
   ...IRS_04,
   requires: [],
-  *find({ spec, settings: { controllerRole, region } }): Iterable<Fault> {
+  *find({ spec, old, settings: { controllerRole, region } }): Iterable<Fault> {
     const role = parseRoleARN(spec.arn ?? "");
     const partition = region === null ? null : partitionOfRegion(region);
     if (role === null || partition === null || role.partition === partition) return;
     const isReported = parseARN(controllerRole ?? "")?.partition === partition;
-    if (!isReported) yield otherPartition(role.partition, partition);
+    if (!isReported) yield otherPartition(spec, old, partition);
   },
 };
 
-function otherPartition(ofRole: string, partition: string): Fault {
+function otherPartition(spec: SelectorSpec, old: SelectorSpec | null, partition: string): Fault {
+  const role = parseARN(spec.arn ?? "");
+  const repairs = role === null ? [] : roleRepairs(spec, old, [roleIn({ ...role, partition })]);
+  const ofRole = String(role?.partition);
   const message = `the role is in partition ${ofRole}, but the controllers are in partition ${partition}`;
   const fix = `use a role in partition ${partition}: STS cannot assume a role across partitions`;
-  return { path: PATH, message, fix };
+  return { path: PATH, message, fix, repairs };
 }
 
 /** The part of IRS-04 that examines a stored resource: its account, or the account of its role in the CARM maps. */
@@ -116,12 +136,14 @@ export const IRS_40: QuickCheck<SelectorChange> = {
   *find({ after, inventory, pending }): Iterable<Fault> {
     if (after === null) return;
     const differing = new Map<string, string[]>();
+    const first = new Map<string, EffectiveSelector>();
     let found = 0;
     for (const other of selectorsWithOtherSession(after, inventory, pending)) {
       for (const annotation of differingExtras(after.extras, other.extras)) {
         const names = differing.get(annotation) ?? [];
         names.push(other.name);
         differing.set(annotation, names);
+        first.set(annotation, first.get(annotation) ?? other);
       }
       if (++found === SCAN_LIMIT) break;
     }
@@ -129,10 +151,18 @@ export const IRS_40: QuickCheck<SelectorChange> = {
       // The message names the annotation but not its value, because an external ID is confidential.
       const difference = `a different ${shortName(annotation)}`;
       const message = `the selector has the same role as ${firstOf(names)}, but ${difference}`;
-      yield { path: annotationPath(annotation), message };
+      const repairs = sessionRepairs(annotation, first.get(annotation)?.extras ?? NO_EXTRAS);
+      yield { path: annotationPath(annotation), message, fix: IRS_40.fix, repairs };
     }
   },
 };
+
+/** Returns the repair that writes the setting of another selector, but never an external ID, which is confidential. */
+function sessionRepairs(annotation: string, extras: SessionExtras): readonly Repair[] {
+  const value = annotationOf(annotation, extras);
+  if (value !== null && annotation === EXTERNAL_ID_ANNOTATION) return [];
+  return by({ path: annotationPath(annotation), value: value ?? undefined });
+}
 
 /**
  * Yields the other selectors that have the role of the given selector, but different session settings. Treats the
@@ -215,6 +245,6 @@ export const IRS_07: QuickCheck<SelectorChange> = {
     if (stored === null || arn === stored) return;
     const change =
       arn === null ? `the role ${quote(stored)} is removed` : `the role changes from ${quote(stored)} to ${quote(arn)}`;
-    yield { path: ["spec", "arn"], message: change };
+    yield { path: PATH, message: change, fix: IRS_07.fix, repairs: by(set(PATH, stored)) };
   },
 };

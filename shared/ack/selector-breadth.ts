@@ -1,7 +1,9 @@
 import { annotationPath, type FieldPath } from "../formats/json.ts";
 import type { LabelSelectorSpec } from "../formats/label-selector.ts";
+import { namespaceNameFaults } from "../formats/names.ts";
 import type { SelectorSpec } from "../core/iamroleselector.ts";
 import type { Fault } from "../core/check.ts";
+import { by, remove, type Repair, set } from "../core/repair.ts";
 import { SELECTOR_ANNOTATIONS } from "../core/annotation-keys.ts";
 import { annotationAt } from "../formats/object-meta.ts";
 import { type Limit, LIMITS } from "../core/limits.ts";
@@ -54,13 +56,22 @@ export const IRS_15: SelectorCheck = {
   find({ spec }): readonly Fault[] {
     const empty = RESTRICTIONS.filter(({ isEmpty }) => isEmpty(spec));
     if (empty.length === RESTRICTIONS.length) {
-      return [{ path: ["spec"], message: "the selector selects every resource in every namespace" }];
+      const message = "the selector selects every resource in every namespace";
+      return [{ path: ["spec"], message, fix: IRS_15.fix, repairs: ownNamespace(spec) }];
     }
     const message = "the field is empty, so it matches everything";
+    const fix = "set or remove the field";
     return empty.filter(({ isSet }) => isSet(spec))
-      .map(({ path }) => ({ path, message, fix: "set or remove the field", severity: "warn" }));
+      .map(({ path }) => ({ path, message, fix, repairs: by(remove(path)), severity: "warn" }));
   },
 };
+
+/** Returns the repair that restricts a selector to the namespace of its name, as most selectors of one are named. */
+function ownNamespace({ name }: SelectorSpec): readonly Repair[] {
+  if (namespaceNameFaults(name).length > 0) return [];
+  const edits = [set(["spec", "namespaceSelector"], { names: [name] })];
+  return [{ when: `if namespace ${name} is meant`, edits }];
+}
 
 export const IRS_48: SelectorCheck = {
   id: "IRS-48",

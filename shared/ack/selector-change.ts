@@ -22,6 +22,8 @@ import { DELETION_POLICY_DELETE } from "../core/value-types.ts";
 export interface SelectorChange extends CheckContext {
   /** The selector after the change; at DELETE the deleted selector. */
   readonly object: JsonObject;
+  /** The stored selector; null at CREATE and DELETE. */
+  readonly storedObject: JsonObject | null;
   readonly spec: SelectorSpec;
   /** The spec of the stored selector; null at CREATE. */
   readonly old: SelectorSpec | null;
@@ -51,7 +53,7 @@ export function selectorChange(
   const step = { name: decoded.name, before, after, pending };
   return {
     ...context,
-    object: decoded.object,
+    object: decoded.object, storedObject: stored?.object ?? null,
     spec: decoded.spec, old: old?.spec ?? null, before, after, pending,
     effects: new SelectorEffects({ inventory: context.inventory, settings: context.settings, step }),
   };

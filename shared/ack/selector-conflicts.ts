@@ -13,6 +13,8 @@ import { canOverlap } from "./selector-overlap.ts";
 import type { Fault, ScanningCheck } from "../core/check.ts";
 import { resourceInAccount, SCAN_LIMIT } from "../core/fault-texts.ts";
 import { isReplacing, type SelectorChange } from "./selector-change.ts";
+import { by, set } from "../core/repair.ts";
+import { conflictRepairs } from "./selector-repairs.ts";
 import { ACK_NEEDS } from "./requirements.ts";
 
 export const IRS_17: ScanningCheck<SelectorChange> = {
@@ -46,23 +48,28 @@ export const IRS_17: ScanningCheck<SelectorChange> = {
 
 const CHOICE = `its annotation ${USE_SELECTOR_ANNOTATION}`;
 
-function conflictFault(
-  hits: Hits, selector: EffectiveSelector, { object, settings: { runtime } }: SelectorChange,
-): Fault {
-  const names = otherSelectorsOf(hits, selector).map((other) => other.name);
+function conflictFault(hits: Hits, selector: EffectiveSelector, change: SelectorChange): Fault {
+  const { object, settings: { runtime } } = change;
+  const others = otherSelectorsOf(hits, selector);
+  const names = others.map((other) => other.name);
   const list = listOf(names);
   const { name } = selector;
   const effect = "would be selected by more than one IAMRoleSelector, "
     + "and controllers do not reconcile such a resource";
   const message = listConflicts(hits, effect, selector);
-  const isOfInstance = stringAt(object, "metadata", "labels", KRO_INSTANCE_LABEL) !== null;
-  if (isOfInstance) return { path: ["spec"], message, fix: instanceFix(name, list) };
+  const instance = stringAt(object, "metadata", "labels", KRO_INSTANCE_LABEL);
+  if (instance !== null) {
+    const edit = set(["spec", "resourceLabelSelector", "matchLabels", { key: KRO_INSTANCE_LABEL }], instance);
+    return { path: ["spec"], message, fix: instanceFix(name, list), repairs: by(edit) };
+  }
+  const repairs = conflictRepairs(hits, others, change);
   const replaced = names.length > MAX_NAMES
     ? `${names.slice(0, MAX_NAMES).join(",")},... (list all ${names.length} selectors)`
     : names.join(",");
   return {
     path: ["spec"],
     message,
+    repairs,
     fix: `restrict ${name} or ${list} so that only one of them selects each resource. If ${name} is to replace `
       + `${list}: annotate ${name} with ${REPLACES_ANNOTATION}: ${replaced}, apply ${name}, then delete ${list}`
       + (runtime === "ack" ? "" : `. To keep the role of a resource, first name its selector in ${CHOICE}`),

@@ -3,15 +3,16 @@ import { SELECTOR, SELECTOR_LIKE } from "./kinds.ts";
 import { pendingSelectors } from "./pending-selectors.ts";
 import { selectorTarget } from "./role-targets.ts";
 import { IRS_04, IRS_04_OF_REGION, IRS_05, IRS_07, IRS_24, IRS_25, IRS_27, IRS_40 } from "./selector-account.ts";
-import { IRS_48 } from "./selector-breadth.ts";
+import { IRS_15, IRS_48 } from "./selector-breadth.ts";
 import { selectorChange, type SelectorChange } from "./selector-change.ts";
 import { IRS_17, IRS_18, overlappingSelectors } from "./selector-conflicts.ts";
 import { IRS_00_OF_CRD, IRS_16, IRS_51 } from "./selector-crd.ts";
 import { IRS_13, IRS_52 } from "./selector-kinds.ts";
 import { IRS_19, IRS_20, IRS_30, IRS_31 } from "./selector-moves.ts";
 import { IRS_10, IRS_10_OF_SOME, IRS_22 } from "./selector-reach.ts";
+import { restoreRestrictions } from "./selector-repairs.ts";
 import { IRS_53 } from "./selector-template.ts";
-import { completionPatch, type JudgedSelector } from "./selector.ts";
+import { completionPatch, type JudgedSelector, type SelectorFault } from "./selector.ts";
 import { SELECTORS } from "./selectors.ts";
 import { storedSelector } from "./stored-objects.ts";
 import { EXTERNAL_ID_ANNOTATION } from "../core/annotation-keys.ts";
@@ -25,6 +26,7 @@ import { selectorSubject } from "../core/event-subjects.ts";
 import { mutationExemptionOf } from "../core/exemptions.ts";
 import type { Judge } from "../core/judge.ts";
 import { noteOf, type Problem, type StoreProblems } from "../core/problem.ts";
+import { by, type Repair, set } from "../core/repair.ts";
 import { formatFieldPath } from "../formats/json.ts";
 import { paced } from "../formats/paced.ts";
 import { listOf } from "../formats/text.ts";
@@ -141,7 +143,7 @@ function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   const context = { origin: input.origin, runtime: settings.runtime };
   const decoded = judgeSelector(input.object, context);
   const old = hasOldObject(input) ? judgeSelector(input.old, context) : null;
-  const selfChecks = bindChecks(JUDGED_SELECTOR_CHECKS, decoded, old);
+  const selfChecks = bindChecks(JUDGED_SELECTOR_CHECKS, old === null ? decoded : withUpdateRepairs(decoded, old), old);
   const { inventory = null, template } = input;
   if (inventory === null || exceedsSelectorLimit(input, settings)) return [selfChecks];
   const changeContext = contextOf(input, settings, inventory);
@@ -153,6 +155,23 @@ function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundChe
     selfChecks, bindChecks(SELECTOR_CHANGE_CHECKS, change, before), waiverChecks(input, settings),
     ...(template === undefined ? [] : [bindChecks(TEMPLATE_CHECKS, { object: input.object, template }, null)]),
   ];
+}
+
+/** Returns the selector with the repairs that an update allows: no role of a stored selector may change. */
+function withUpdateRepairs(selector: JudgedSelector, old: JudgedSelector): JudgedSelector {
+  if (selector.faults.length === 0) return selector;
+  const faults = selector.faults.map((fault): SelectorFault => {
+    const isRole = formatFieldPath(fault.path) === "spec.arn";
+    if (isRole && old.spec.arn !== null) return { ...fault, repairs: restoredRole(selector, old.spec.arn) };
+    if (fault.code !== IRS_15.id || fault.severity === "warn") return fault;
+    const isNew = !old.faults.some(({ code, severity }) => code === IRS_15.id && severity !== "warn");
+    return isNew ? { ...fault, repairs: restoreRestrictions(selector.object, old.object) } : fault;
+  });
+  return { ...selector, faults };
+}
+
+function restoredRole({ spec: { arn } }: JudgedSelector, old: string): readonly Repair[] {
+  return arn === old ? [] : by(set(["spec", "arn"], old));
 }
 
 /** Whether the selector exceeds a limit, so that no other check examines it. A user must be able to delete it. */

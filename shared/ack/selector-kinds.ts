@@ -133,7 +133,11 @@ export const IRS_13: QuickCheck<SelectorChange> = {
       if (!isComplete({ origin, settings }) && (group === "" || !installed.hasGroup(group))) continue;
       // IRS-52 reports a name that is not known at all.
       const missing = unknownTo({ settings, inventory }, entry) === null ? unknownPart(entry, [installed]) : null;
-      if (missing !== null) yield { path: [...path, missing.part], message: missingText(entry, missing, inventory) };
+      if (missing === null) continue;
+      const message = missingText(entry, missing, inventory);
+      const nearest = missing.part === "version" ? [...installed.versionsOf(group, entry.kind)] : [];
+      const repairs = partRepairs({ spec }, [path, entry], { part: missing.part, nearest });
+      yield { path: [...path, missing.part], message, repairs };
     }
   },
 };

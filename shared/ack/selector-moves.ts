@@ -1,4 +1,4 @@
-import { listHits } from "./hits.ts";
+import { type Hits, listHits } from "./hits.ts";
 import { resourceName } from "../core/ack-resource.ts";
 import { RESOURCES } from "./resources.ts";
 import { REPLACES_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../core/annotation-keys.ts";
@@ -6,7 +6,9 @@ import { accountMoveOf, accountOfResource, recreationHint, type Transition } fro
 import type { FieldPath } from "../formats/json.ts";
 import type { Paced } from "../formats/paced.ts";
 import type { Fault, ScanningCheck } from "../core/check.ts";
-import { resourceInAccount } from "../core/fault-texts.ts";
+import { resourceInAccount, SCAN_LIMIT } from "../core/fault-texts.ts";
+import { by, type Repair } from "../core/repair.ts";
+import { replacementRepairs, restoreSpec, withoutNamespaces } from "./selector-repairs.ts";
 import type { SelectorChange, SelectorEffects } from "./selector-change.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { compareText, listOf } from "../formats/text.ts";
@@ -40,7 +42,8 @@ export const IRS_19: ScanningCheck<SelectorChange> = {
   requires: [ACK_NEEDS.resources],
   on: ["CREATE", "UPDATE", "DELETE"],
   ofChange: true,
-  *scan({ effects }) {
+  *scan(change) {
+    const { effects } = change;
     const hits = yield* effects.of("changes account");
     if (hits.found === 0) return [];
     const itemOf = (transition: Transition): string => {
@@ -52,9 +55,18 @@ export const IRS_19: ScanningCheck<SelectorChange> = {
       path: ["spec"],
       message: listHits(hits, effect, itemOf),
       fix: IRS_19.fix + recreationHint(hits.first.map(({ resource }) => resource)),
+      repairs: moveRepairs(hits, change),
     }];
   },
 };
+
+/** Returns the repair that leaves the resources their roles. */
+function moveRepairs({ found, first }: Hits, change: SelectorChange): readonly Repair[] {
+  if (change.operation === "DELETE") return replacementRepairs(change, { found, first });
+  if (change.storedObject !== null) return restoreSpec(change);
+  const narrowed = withoutNamespaces(change.object, new Set(first.map(({ resource }) => resource.namespace)));
+  return narrowed === null || found >= SCAN_LIMIT ? [] : by(narrowed);
+}
 
 export const IRS_20: ScanningCheck<SelectorChange> = {
   id: "IRS-20",
@@ -68,18 +80,27 @@ export const IRS_20: ScanningCheck<SelectorChange> = {
     "# before: names: [team-a, team-b], and Bucket team-a/b1 exists\nspec: {namespaceSelector: {names: [team-b]}}",
   requires: [ACK_NEEDS.resources, NEEDS.storedObject],
   ofChange: true,
-  *scan({ effects, spec: { name } }) {
-    return yield* lossFaults(effects, ["spec"], `keep selecting the resources with ${name}, or first create a `
-      + `replacement: a selector for the resources, with a role in the same account and the annotation `
-      + `${REPLACES_ANNOTATION}: ${name}. Then apply this change again`);
+  *scan(change) {
+    const { effects, spec: { name } } = change;
+    const fix = `keep selecting the resources with ${name}, or first create a replacement: a selector for the `
+      + `resources, with a role in the same account and the annotation ${REPLACES_ANNOTATION}: ${name}. `
+      + "Then apply this change again";
+    return yield* lossFaults(effects, { path: ["spec"], fix, repairsOf: () => restoreSpec(change) });
   },
 };
 
+/** What a check says of resources that lose their selector. */
+interface Loss {
+  readonly path: FieldPath;
+  readonly fix: string;
+  readonly repairsOf: (hits: Hits) => readonly Repair[];
+}
+
 /** Returns the faults of a change after which the selector no longer selects resources. */
-export function* lossFaults(effects: SelectorEffects, path: FieldPath, fix: string): Paced<Fault[]> {
+function* lossFaults(effects: SelectorEffects, { path, fix, repairsOf }: Loss): Paced<Fault[]> {
   const faults: Fault[] = [];
   const hits = yield* effects.of("loses selector");
-  if (hits.found > 0) faults.push({ path, message: listHits(hits, FALLS_BACK), fix });
+  if (hits.found > 0) faults.push({ path, message: listHits(hits, FALLS_BACK), fix, repairs: repairsOf(hits) });
   const choices = yield* effects.of("loses choice");
   if (choices.found > 0) faults.push({ path, message: listHits(choices, LOSES_CHOICE), fix: CHOICE_FIX });
   return faults;
@@ -100,12 +121,13 @@ export const IRS_30: ScanningCheck<SelectorChange> = {
   requires: [ACK_NEEDS.resources],
   on: ["DELETE"],
   ofChange: true,
-  *scan({ before, effects, spec: { name }, inventory }) {
-    const faults = yield* lossFaults(
-      effects, NAME_PATH, "delete the resources first, or create a replacement: a selector with another name, the spec "
-      + `of ${name}, a role in the same account and the annotation ${REPLACES_ANNOTATION}: ${name}. Then retry the `
-      + `deletion of ${name}`,
-    );
+  *scan(change) {
+    const { before, effects, spec: { name }, inventory } = change;
+    const fix = "delete the resources first, or create a replacement: a selector with another name, the spec of "
+      + `${name}, a role in the same account and the annotation ${REPLACES_ANNOTATION}: ${name}. Then retry the `
+      + `deletion of ${name}`;
+    const repairsOf = (hits: Hits): readonly Repair[] => replacementRepairs(change, hits);
+    const faults = yield* lossFaults(effects, { path: NAME_PATH, fix, repairsOf });
     if (faults.length > 0) return faults;
     const unlisted = unlistedKinds(inventory, before);
     if (unlisted.length === 0) return [];
@@ -142,7 +164,8 @@ export const IRS_31: ScanningCheck<SelectorChange> = {
   requires: [ACK_NEEDS.resources, NEEDS.controllerAccount],
   on: ["DELETE"],
   ofChange: true,
-  *scan({ effects, inventory }) {
+  *scan(change) {
+    const { effects, inventory } = change;
     const hits = yield* effects.of("loses account");
     if (hits.found === 0) return [];
     const itemOf = (transition: Transition): string => {
@@ -153,6 +176,7 @@ export const IRS_31: ScanningCheck<SelectorChange> = {
     const effect = "would be deleted or orphaned with the controller's own credentials "
       + `for account ${String(effects.controllerAccount)}`;
     const fix = IRS_31.fix + recreationHint(hits.first.map(({ resource }) => resource));
-    return [{ path: NAME_PATH, message: listHits(hits, effect, itemOf), fix }];
+    const repairs = replacementRepairs(change, hits);
+    return [{ path: NAME_PATH, message: listHits(hits, effect, itemOf), fix, repairs }];
   },
 };

@@ -9,6 +9,7 @@ import type { SelectorSpec } from "../core/iamroleselector.ts";
 import { type EffectiveSelector, selectsNamespace } from "../core/effective-selector.ts";
 import { type Fault, isComplete, type QuickCheck, type ScanningCheck } from "../core/check.ts";
 import { misspelledNamespace } from "../core/fault-texts.ts";
+import { meant, rename, type Repair, safely } from "../core/repair.ts";
 import type { SelectorChange } from "./selector-change.ts";
 import { NEEDS } from "../core/requirements.ts";
 import { ACK_NEEDS } from "./requirements.ts";
@@ -19,12 +20,17 @@ export const IRS_10: QuickCheck<SelectorChange> = {
   when: ({ spec }) => (spec.namespaceSelector?.names ?? NONE).length > 0,
   *find({ spec, inventory }): Iterable<Fault> {
     for (const [path, name] of unknownNamespaces(spec, inventory)) {
-      yield { path, message: `namespace ${quote(name)} does not exist` };
+      yield { path, message: `namespace ${quote(name)} does not exist`, repairs: nameRepairs(path, name, inventory) };
     }
   },
 };
 
 const NONE: readonly never[] = [];
+
+/** Returns the repairs that write a namespace of the input that the name misspells. */
+function nameRepairs(path: FieldPath, name: string, { namespaces }: Inventory): readonly Repair[] {
+  return meant(path, namespaces.misspelledBy(name));
+}
 
 /**
  * IRS-10 for manifests that may lack namespaces: reports only names and labels that are similar to those of a namespace
@@ -37,19 +43,35 @@ export const IRS_10_OF_SOME: QuickCheck<SelectorChange> = {
   *find({ spec, inventory }): Iterable<Fault> {
     for (const [path, name] of unknownNamespaces(spec, inventory)) {
       const message = misspelledNamespace(inventory, name);
-      if (message !== null) yield { path, message };
+      if (message !== null) yield { path, message, repairs: unsure(nameRepairs(path, name, inventory)) };
     }
     for (const [key, value] of spec.namespaceSelector?.labelSelector?.matchLabels ?? []) {
-      const [meant] = inventory.namespaces.misspelledLabel(key, value);
-      if (meant === undefined) continue;
+      const [first] = inventory.namespaces.misspelledLabel(key, value).nearest;
+      if (first === undefined) continue;
       const message = `no namespace of the input has the label ${printable(key)}: ${quote(value)}; perhaps `
-        + `${printable(meant)} was meant`;
-      yield { path: [...LABELS, { key }], message, fix: "correct the label, or label the namespace" };
+        + `${printable(first)} was meant`;
+      const repairs = unsure(labelRepairs(key, value, inventory));
+      yield { path: [...LABELS, { key }], message, repairs };
     }
   },
 };
 
+/** Returns the repairs, none of which is safe: the cluster can have namespaces that the input lacks. */
+function unsure(repairs: readonly Repair[]): readonly Repair[] {
+  return repairs.map(({ when, edits }) => ({ ...(when !== undefined && { when }), edits }));
+}
+
 const LABELS = ["spec", "namespaceSelector", "labelSelector", "matchLabels"] as const;
+
+/** Returns the repairs that write a label of a namespace that the label misspells. */
+function labelRepairs(key: string, value: string, { namespaces }: Inventory): readonly Repair[] {
+  const { part, nearest } = namespaces.misspelledLabel(key, value);
+  const path = [...LABELS, { key }];
+  if (part === "value") return meant(path, nearest);
+  const having = nearest.filter((name) => namespaces.countWithLabel(name, value) > 0);
+  const [name, ...others] = having;
+  return name === undefined || others.length > 0 ? NONE : safely(...rename(path, { key: name }, value));
+}
 
 function* unknownNamespaces(spec: SelectorSpec, { namespaces }: Inventory): Iterable<readonly [FieldPath, string]> {
   for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
@@ -68,7 +90,7 @@ export const IRS_22: ScanningCheck<SelectorChange> = {
   requires: [NEEDS.namespaces, NEEDS.complete],
   section: "selectingNothing",
   inAudit: { requires: [ACK_NEEDS.resources] },
-  *scan({ inventory, after, operation, settings }) {
+  *scan({ inventory, after, operation, settings, spec }) {
     // In mode carm, selectors have no effect. IRS-26 reports this.
     if (after === null || settings.mode !== "selectors") return [];
     // A new selector is often written before the resources, but a stored one has its resources.
@@ -77,9 +99,19 @@ export const IRS_22: ScanningCheck<SelectorChange> = {
     const step = { name: after.name, before: null, after };
     if (!(yield* transitionsOfSelector(inventory, step, () => false))) return [];
     const what = isStored ? "resource" : "namespace and no existing resource";
-    return [{ path: ["spec"], message: `the selector selects no existing ${what}` }];
+    const repairs = isStored ? NONE : reachingRepairs(inventory, spec);
+    return [{ path: ["spec"], message: `the selector selects no existing ${what}`, repairs, fix: IRS_22.fix }];
   },
 };
+
+/** Returns the repairs of the only condition on namespaces, after which the selector selects one that exists. */
+function reachingRepairs(inventory: Inventory, { namespaceSelector }: SelectorSpec): readonly Repair[] {
+  const { names, labelSelector } = namespaceSelector ?? { names: NONE, labelSelector: null };
+  const [[label, ...labels], [name, ...others]] = [[...labelSelector?.matchLabels ?? NONE], names];
+  if (label !== undefined && labels.length === 0 && names.length === 0) return labelRepairs(...label, inventory);
+  if (name === undefined || others.length > 0 || label !== undefined) return NONE;
+  return nameRepairs(["spec", "namespaceSelector", "names", 0], name, inventory);
+}
 
 /**
  * The number of namespaces that a scan visits between two pauses. Visiting this number of namespaces takes about 1 ms.

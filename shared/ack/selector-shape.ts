@@ -1,10 +1,11 @@
 import { metadataFaults } from "../core/any-kind.ts";
-import { LAST_APPLIED } from "../core/annotation-keys.ts";
+import { DURATION_SECONDS_ANNOTATION, LAST_APPLIED, SELECTOR_ANNOTATIONS } from "../core/annotation-keys.ts";
 import type { Fault } from "../core/check.ts";
 import type { Aliases } from "../core/meant-field.ts";
 import { STRICT_SELECTOR_SCHEMA } from "../core/selector-schema.ts";
 import { by, type Repair, set } from "../core/repair.ts";
 import { shapeChecker } from "../core/shape.ts";
+import { SESSION_SECONDS } from "../core/value-types.ts";
 import { parseRoleARN } from "../formats/arn.ts";
 import { field, type FieldPath, isSame, type JsonObject, stringAt } from "../formats/json.ts";
 import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../formats/names.ts";
@@ -56,9 +57,16 @@ function isUsable({ edits }: Repair): boolean {
     if (isSame(path, ROLE)) return parseRoleARN(String(value)) !== null;
     const [last, map] = [path.at(-1), path.at(-2)];
     if (typeof last !== "object") return true;
-    const isValue = map === "annotations" || labelValueFaults(String(value)).length === 0;
+    const isValue = map === "annotations"
+      ? !SELECTOR_ANNOTATIONS.has(last.key) || isDuration(last.key, String(value))
+      : labelValueFaults(String(value)).length === 0;
     return isValue && labelKeyFaults(last.key.toLowerCase()).length === 0;
   });
+}
+
+/** Whether the value is a duration. A number can be no other setting, and an external ID is confidential. */
+function isDuration(annotation: string, value: string): boolean {
+  return annotation === DURATION_SECONDS_ANNOTATION && SESSION_SECONDS.faults(value).length === 0;
 }
 
 const ROLE: FieldPath = ["spec", "arn"];

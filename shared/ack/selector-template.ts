@@ -4,6 +4,7 @@ import { opensPlaceholder } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
 import { readSelectorSpec } from "../core/iamroleselector.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
+import { by, set } from "../core/repair.ts";
 
 /** An IAMRoleSelector that is a template in another object. */
 interface SelectorTemplate {
@@ -15,6 +16,10 @@ interface SelectorTemplate {
 const OF_NAMESPACE = /\$\{\s*schema\.metadata\.namespace\s*\}/g;
 const NAME: FieldPath = ["metadata", "name"];
 const NAMESPACES: FieldPath = ["spec", "namespaceSelector"];
+
+/** The expression of kro for the name of the instance, and the label with it that kro sets on each object. */
+const OF_INSTANCE_NAME = "${schema.metadata.name}";
+const INSTANCE_LABEL: FieldPath = ["spec", "resourceLabelSelector", "matchLabels", { key: "kro.run/instance-name" }];
 
 /** https://github.com/aws-samples/appmod-blueprints/issues/813 */
 export const IRS_53: QuickCheck<SelectorTemplate> = {
@@ -33,10 +38,13 @@ export const IRS_53: QuickCheck<SelectorTemplate> = {
     if (typeof name === "string" && !differs(name)) {
       const message = `each instance of the template creates a selector of the name ${quote(withoutExpression(name))}`;
       const path = opensPlaceholder(name) ? NAME.slice(0, 1) : NAME;
-      yield { path, message, fix: "add the name of the instance to the name, such as ${schema.metadata.name}" };
+      const repairs = by(set(NAME, `${name}-${OF_INSTANCE_NAME}`));
+      const fix = `add the name of the instance to the name, such as ${OF_INSTANCE_NAME}`;
+      yield { path, message, fix, repairs };
     }
     if (!selectsByInstance(object, template)) {
-      yield { path: NAMESPACES, message: "the selectors of two instances of the template select the same resources" };
+      const message = "the selectors of two instances of the template select the same resources";
+      yield { path: NAMESPACES, message, fix: IRS_53.fix, repairs: by(set(INSTANCE_LABEL, OF_INSTANCE_NAME)) };
     }
   },
 };

@@ -118,12 +118,14 @@ export class NamespaceStore {
 
   /**
    * Returns the values that the value misspells, or the keys that the key misspells if no namespace has a label with
-   * this key. Returns [] if a namespace has the label.
+   * this key. Returns no names if a namespace has the label.
    */
-  misspelledLabel(key: string, value: string): readonly string[] {
+  misspelledLabel(key: string, value: string): { readonly part: "key" | "value"; readonly nearest: readonly string[] } {
     this.#labels ??= this.#labelsOfAll();
-    if (this.countWithLabel(key, value) > 0) return [];
-    return this.#labels.values.get(key)?.misspelled(value) ?? this.#labels.keys.misspelled(key);
+    if (this.countWithLabel(key, value) > 0) return { part: "value", nearest: [] };
+    const values = this.#labels.values.get(key);
+    if (values !== undefined) return { part: "value", nearest: values.misspelled(value) };
+    return { part: "key", nearest: this.#labels.keys.misspelled(key) };
   }
 
   #labelsOfAll(): LabelNames {

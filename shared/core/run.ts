@@ -163,7 +163,7 @@ function toFinding(check: CheckEntry, fault: Fault, circumstances: Circumstances
         ? `${fault.message}; the waiver is ignored because the requester is not a waiver user`
         : fault.message,
     fix: fixOfFault(fault, fixOf(check, settings)),
-    ...((fault.repairs ?? NONE).length > 0 && { repairs: fault.repairs }),
+    ...(fault.repairs !== undefined && fault.repairs.length > 0 && { repairs: fault.repairs }),
     waivable: check.waivable === true,
     waived: waiver === "valid",
     ...(section !== undefined && { section }),

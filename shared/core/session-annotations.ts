@@ -34,16 +34,40 @@ export function readExtras(object: JsonObject, spec: SelectorSpec): SessionExtra
 
 interface ExtrasField {
   readonly annotation: string;
+  /** Returns the text of the annotation; null if it is not set. */
+  readonly textOf: (extras: SessionExtras) => string | null;
   readonly isSame: (a: SessionExtras, b: SessionExtras) => boolean;
 }
 
 const FIELDS: readonly ExtrasField[] = [
-  { annotation: EXTERNAL_ID_ANNOTATION, isSame: (a, b) => a.externalID === b.externalID },
-  { annotation: SESSION_NAME_ANNOTATION, isSame: (a, b) => a.sessionName === b.sessionName },
-  { annotation: SOURCE_IDENTITY_ANNOTATION, isSame: (a, b) => a.sourceIdentity === b.sourceIdentity },
-  { annotation: SESSION_TAGS_ANNOTATION, isSame: (a, b) => areSameTags(a.tags, b.tags) },
-  { annotation: DURATION_SECONDS_ANNOTATION, isSame: (a, b) => a.durationSeconds === b.durationSeconds },
+  {
+    annotation: EXTERNAL_ID_ANNOTATION, textOf: ({ externalID }) => externalID,
+    isSame: (a, b) => a.externalID === b.externalID,
+  },
+  {
+    annotation: SESSION_NAME_ANNOTATION, textOf: ({ sessionName }) => sessionName,
+    isSame: (a, b) => a.sessionName === b.sessionName,
+  },
+  {
+    annotation: SOURCE_IDENTITY_ANNOTATION, textOf: ({ sourceIdentity }) => sourceIdentity,
+    isSame: (a, b) => a.sourceIdentity === b.sourceIdentity,
+  },
+  {
+    annotation: SESSION_TAGS_ANNOTATION,
+    textOf: ({ tags }) => (tags.length === 0 ? null : tags.map(({ key, value }) => `${key}=${value}`).join(",")),
+    isSame: (a, b) => areSameTags(a.tags, b.tags),
+  },
+  {
+    annotation: DURATION_SECONDS_ANNOTATION,
+    textOf: ({ durationSeconds }) => (durationSeconds === null ? null : String(durationSeconds)),
+    isSame: (a, b) => a.durationSeconds === b.durationSeconds,
+  },
 ];
+
+/** Returns the text of an annotation with a session setting; null if it is not set. */
+export function annotationOf(annotation: string, extras: SessionExtras): string | null {
+  return FIELDS.find((one) => one.annotation === annotation)?.textOf(extras) ?? null;
+}
 
 /** Whether two lists of tags are equal. Each list must be sorted by key. */
 function areSameTags(a: readonly SessionTag[], b: readonly SessionTag[]): boolean {

@@ -1,7 +1,8 @@
 import type { JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
-import type { CheckContext, CheckEntry, Fault, QuickCheck } from "./check.ts";
+import { type CheckContext, type CheckEntry, type Fault, isComplete, type QuickCheck } from "./check.ts";
 import { misspelledNamespace } from "./fault-texts.ts";
+import { meant } from "./repair.ts";
 
 /** What IRS-10 says of each object that names a namespace. */
 export const UNKNOWN_NAMESPACE = {
@@ -14,6 +15,8 @@ export const UNKNOWN_NAMESPACE = {
   example: "spec: {namespaceSelector: {names: [team-that-does-not-exist]}}",
 } as const satisfies CheckEntry;
 
+const PATH = ["metadata", "namespace"] as const;
+
 /** A change of an object that belongs to a namespace. */
 interface ObjectChange extends CheckContext {
   readonly object: JsonObject;
@@ -25,8 +28,12 @@ export const IRS_10_OF_OBJECTS: QuickCheck<ObjectChange> = {
   requires: [],
   // The API server stores an object only in a namespace that exists.
   when: ({ origin }) => origin !== "cluster",
-  *find({ object, inventory }): Iterable<Fault> {
-    const message = misspelledNamespace(inventory, objectReference(object).namespace);
-    if (message !== null) yield { path: ["metadata", "namespace"], message };
+  *find({ object, inventory, origin, settings }): Iterable<Fault> {
+    const { namespace } = objectReference(object);
+    const message = misspelledNamespace(inventory, namespace);
+    if (message === null) return;
+    const repairs = meant(PATH, inventory.namespaces.misspelledBy(namespace));
+    const isSure = isComplete({ origin, settings });
+    yield { path: PATH, message, repairs: isSure ? repairs : repairs.map(({ edits }) => ({ edits })) };
   },
 };

@@ -23,7 +23,7 @@ testRows("IRS-10: in manifests that may lack namespaces, warns about names that 
     origin: "file", known: ["payments", "team-a", "app-1"].map((one) => namespaceObject(one)),
   }), [
   ["swapped letters", "paymnets", 'warn IRS-10 spec.namespaceSelector.names[0]: namespace "paymnets" is not in the '
-    + "input; perhaps payments was meant. Correct the name, or create the namespace."],
+    + 'input; perhaps payments was meant. Write "payments".'],
   ["a plural", "payment", /perhaps payments was meant/],
   ["a missing hyphen", "teama", /perhaps team-a was meant/],
   ...["payments", "team-b", "team", "app-10", "app-2", "pay", "Payments"].map((name) => [name, name] as const),
@@ -34,12 +34,13 @@ testRows("IRS-10: in manifests, warns about a label that is similar to that of a
     origin: "file", known: [namespaceObject("pay-1", { team: "checkout" }), namespaceObject("b", { team: "money" })],
   }), [
   ["a missing letter", ["team", "chekout"], "warn IRS-10 spec.namespaceSelector.labelSelector.matchLabels[team]: no "
-    + 'namespace of the input has the label team: "chekout"; perhaps checkout was meant. Correct the label, or label '
-    + "the namespace."],
+    + 'namespace of the input has the label team: "chekout"; perhaps checkout was meant. Write "checkout".'],
   ["the name label", ["kubernetes.io/metadata.name", "pya-1"], /perhaps pay-1 was meant/],
   ["a label of a namespace", ["team", "money"]],
   ["another value", ["team", "search"]],
-  ["a misspelled key", ["taem", "checkout"], /the label taem: "checkout"; perhaps team was meant/],
+  ["a misspelled key", ["taem", "checkout"],
+    /the label taem: "checkout"; perhaps team was meant\. Write \[team\]\.$/],
+  ["a misspelled key and another value", ["taem", "search"], /perhaps team was meant\. Correct the name, or create/],
   ["another key", ["tier", "chekout"]],
 ]);
 
@@ -52,7 +53,7 @@ testRows("IRS-10: in manifests, warns about the misspelled namespace of an objec
   }))
 ), [
   ["swapped letters", "paymnets", ...Array.from({ length: 2 }, () => 'warn IRS-10 metadata.namespace: namespace '
-    + '"paymnets" is not in the input; perhaps payments was meant. Correct the name, or create the namespace.')],
+    + '"paymnets" is not in the input; perhaps payments was meant. Write "payments".')],
   ["a namespace of the input", "payments"],
   ["another namespace", "search"],
 ]);

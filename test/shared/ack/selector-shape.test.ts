@@ -98,6 +98,7 @@ const invalid = (name: string, why: string, fix = "Rename the selector"): string
   `deny IRS-00 metadata.name: ${name} is not a valid object name: ${why}. ${fix}.`;
 const { metadata: _dropped, ...nameless } = selectorObject("a", REST);
 const withMetadata = (metadata: JsonObject): JsonObject => selectorObject("a", REST, metadata);
+const PREFIX = "ack-role-resolver.io/";
 const SYNTAX = "Use the Kubernetes syntax: [prefix/]name: value.";
 
 testRows("IRS-00: denies fields, names, labels and annotations that the API server rejects", (object: JsonObject) =>
@@ -113,6 +114,10 @@ testRows("IRS-00: denies fields, names, labels and annotations that the API serv
   ["labels and annotations of the wrong type", withMetadata({ labels: { team: 1 }, annotations: { note: true } }),
     line("metadata.annotations[note]", 'expected a string, not the boolean true', 'Write "true"'),
     line("metadata.labels[team]", 'expected a string, not the number 1', 'Write "1"')],
+  ["a duration without quotes", withMetadata({ annotations: { [`${PREFIX}duration-seconds`]: 1800 } }),
+    line(`metadata.annotations[${PREFIX}duration-seconds]`, "expected a string, not the number 1800", 'Write "1800"')],
+  ["an account without quotes", withMetadata({ labels: { account: 12345678901 } }),
+    line("metadata.labels[account]", "expected a string, not the number 12345678901", 'Write "12345678901"')],
   ["an unknown field of the metadata", withMetadata({ label: {} }),
     meant("metadata.label", "label", "labels")],
   ["other fields of the metadata", withMetadata({

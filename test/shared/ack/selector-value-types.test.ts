@@ -12,8 +12,8 @@ const line = (part: string, message: string): string => (
   `warn IRS-13 spec.resourceTypeSelector[0].${part}: ${message}. Copy group, version and kind from kubectl get crd, or `
     + "install the controller that provides the kind."
 );
-const notStored = (version: string): string =>
-  line("version", `"${version}" is not the storage version, so no controller matches it: expected v1alpha1`);
+const notStored = (version: string): string => `warn IRS-13 spec.resourceTypeSelector[0].version: "${version}" is not `
+  + 'the storage version, so no controller matches it: expected v1alpha1. Write "v1alpha1".';
 const noKindOf = (group: string): string => `no kind of group "${group}.services.k8s.aws" is installed`;
 const OBJECT = { group: "s3.services.k8s.aws", kind: "Object" };
 const QUEUE = line("kind", 'kind "Queue" is not installed');

@@ -1,6 +1,7 @@
 import { fail } from "node:assert/strict";
 import { type CheckInput, type Finding, operationOf } from "../../../shared/core/check.ts";
 import type { AccessByName, DecisionSettings } from "../../../shared/core/context.ts";
+import { LIMITS } from "../../../shared/core/limits.ts";
 import { applyEdits, type Edit, type ObjectName, type Repair } from "../../../shared/core/repair.ts";
 import type { CheckResult } from "../../../shared/core/run.ts";
 import { field, formatFieldPath, type JsonObject } from "../../../shared/formats/json.ts";
@@ -46,11 +47,18 @@ export function* failedRepairs(judged: Judged, { findings }: Pick<CheckResult, "
       const same = (one: Finding): boolean => keyOf(one) === keyOf(finding) && one.waived === finding.waived;
       const [before, after] = [findings.filter(same).length, repaired.findings.filter(same).length];
       const denied = newDenials(findings, repaired.findings);
-      if (after >= before) yield { code, problem: "ineffective", text };
+      const isThere = after >= before && !isListCut(finding, findings, repaired.findings);
+      if (isThere) yield { code, problem: "ineffective", text };
       else if (denied !== "") yield { code, problem: "denied", text: `${denied}: ${text}` };
       else REPAIRED.set(code, (REPAIRED.get(code) ?? 0) + 1);
     }
   }
+}
+
+/** Whether so many faults were found that the list lacks some, and the fault at this path is gone. */
+function isListCut({ code, path }: Finding, before: readonly Finding[], after: readonly Finding[]): boolean {
+  const isOver = before.filter((one) => one.code === code).length > LIMITS.faultsPerCheck.value;
+  return isOver && !after.some((one) => one.code === code && formatFieldPath(one.path) === formatFieldPath(path));
 }
 
 /** Returns the findings after the repair; null if it cannot be tried here. */
