@@ -68,9 +68,8 @@ function missingByParent(fields: KnownFields, object: JsonObject): Iterable<read
 function undefinedRepairs(object: JsonObject, path: FieldPath): readonly Repair[] {
   const parent = path.slice(0, -1);
   const value = valueAt(object, parent);
-  if (!isJsonObject(value)) return NONE;
-  if (path.at(-1) === "matchExpressions") return expressionRepairs([parent, readLabelSelector(value)]);
-  const entry = completeEntry(value);
+  if (path.at(-1) === "matchExpressions") return expressionRepairs([parent, readLabelSelector(Object(value))]);
+  const entry = completeEntry(Object(value));
   return entry === null ? NONE : safely(set(parent, entry));
 }
 

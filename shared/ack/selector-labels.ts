@@ -12,13 +12,13 @@ const NONE: readonly never[] = [];
 export function labelRepairs([path, selector]: LocatedSelector, fault: FieldPath): readonly Repair[] {
   const [, step] = fault;
   if (typeof step === "object") return pairRepairs([path, selector], step.key);
-  const expression = selector.matchExpressions[Number(step)];
-  return expression === undefined ? NONE : partRepairs(expression, [...path, ...fault]);
+  return selector.matchExpressions.slice(Number(step), Number(step) + 1)
+    .flatMap((expression) => partRepairs(expression, [...path, ...fault]));
 }
 
 /** Returns the repair of the key and the value of a label. */
 function pairRepairs([path, { matchLabels }]: LocatedSelector, key: string): readonly Repair[] {
-  const value = matchLabels.get(key) ?? "";
+  const value = String(matchLabels.get(key));
   const [newKey, newValue] = [hyphenated(key), hyphenated(value)];
   if (labelKeyFaults(newKey).length > 0 || labelValueFaults(newValue).length > 0) return NONE;
   if (newKey !== key && matchLabels.has(newKey)) return NONE;
@@ -35,7 +35,7 @@ function partRepairs(expression: LabelRequirementSpec, path: FieldPath): readonl
   }
   // An operator that requires values lacks them, and only a person knows which are meant.
   if (last === "values") return expression.values.length === 0 ? NONE : safely(remove(path));
-  const text = last === "key" ? expression.key : expression.values[Number(last)] ?? "";
+  const text = last === "key" ? expression.key : String(expression.values[Number(last)]);
   const corrected = hyphenated(text);
   const faults = last === "key" ? labelKeyFaults(corrected) : labelValueFaults(corrected);
   if (faults.length > 0) return NONE;

@@ -47,10 +47,10 @@ function restored(object: JsonObject, old: JsonObject, fields: readonly FieldPat
 export function replacementRepairs(
   { object, inventory, before }: Pick<SelectorChange, "object" | "inventory" | "before">, { first }: Hits,
 ): readonly Repair[] {
-  const account = accountOfARN(before?.roleARN ?? "");
+  const account = accountOfARN(String(before?.roleARN));
   const isElsewhere = first.some(({ resource }) => (resource.status.ownerAccountID ?? account) !== account);
   if (isElsewhere || annotationAt(object, EXTERNAL_ID_ANNOTATION) !== null) return NONE;
-  const own = stringAt(object, "metadata", "name") ?? "";
+  const own = String(stringAt(object, "metadata", "name"));
   const name = freeName(inventory, own);
   const copied = [...stringMap(field(field(object, "metadata"), "annotations"))]
     .filter(([key]) => SELECTOR_ANNOTATIONS.has(key));

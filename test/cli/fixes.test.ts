@@ -2,75 +2,17 @@ import { parse } from "yaml";
 import { test } from "tap";
 import { SELECTOR_SELF_CHECKS } from "../../shared/ack/judge-selector.ts";
 import { field, isJsonObject, type JsonObject, valueAt } from "../../shared/formats/json.ts";
-import { bucketObject, namespaceObject, ROLE, selectorObject } from "../shared/objects.ts";
+import { applyEdits, type Repair } from "../../shared/core/repair.ts";
+import { runChecks } from "../../shared/judges.ts";
+import {
+  bucketObject, inventoryWith, namespaceObject, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
+} from "../shared/objects.ts";
 import { runCommand } from "./run-command.ts";
 
 interface Finding {
   readonly code: string;
   readonly severity: string;
   readonly kind: string;
-  readonly path: string;
-  readonly fix: string;
-}
-
-/** A list or an object in which a finding names a value, and the key of the value. */
-interface Place {
-  readonly parent: Record<string | number, unknown>;
-  readonly key: string | number;
-}
-
-type Follow = (place: Place, words: readonly string[]) => void;
-
-/** What a user does who follows a fix word by word. Other fixes need a decision. */
-const WORD_BY_WORD: readonly (readonly [fix: RegExp, follow: Follow])[] = [
-  [/^remove (?:this entry|the field|apiVersion once .*)$/, ({ parent, key }) => remove(parent, key)],
-  [/^write (\S+) instead of "\S+"$/, ({ parent, key }, [name = ""]) => {
-    const value = parent[key];
-    remove(parent, key);
-    setAt(parent, name.split("."), value);
-  }],
-  [/^write a list with this item$/, ({ parent, key }) => {
-    parent[key] = [parent[key]];
-  }],
-  [/^write the list in its field (\S+)$/, ({ parent, key }, [name = ""]) => {
-    parent[key] = { [name]: parent[key] };
-  }],
-  [/^put the value in quotes$/, ({ parent, key }) => {
-    parent[key] = String(parent[key]);
-  }],
-  [/^write (s3\.services\.k8s\.aws)$/, ({ parent, key }, [group]) => {
-    parent[key] = group;
-  }],
-  [/^add (.*)$/, ({ parent, key }, [fields = ""]) => {
-    const written: unknown = parse(`{${fields.replace(" and ", ", ")}}`);
-    parent[key] = Object.assign({}, parent[key], written);
-  }],
-  [/^write apiVersion: (\S+) and kind: (\S+)$/, ({ parent }, [apiVersion, kind]) => {
-    Object.assign(parent, { apiVersion, kind });
-  }],
-];
-
-function remove(parent: Place["parent"], key: string | number): void {
-  if (Array.isArray(parent)) parent.splice(Number(key), 1);
-  else delete parent[key];
-}
-
-function setAt(parent: Place["parent"], [key = "", ...inner]: readonly string[], value: unknown): void {
-  if (inner.length === 0) {
-    parent[key] = value;
-    return;
-  }
-  const child = isJsonObject(parent[key]) ? { ...parent[key] } : {};
-  parent[key] = child;
-  setAt(child, inner, value);
-}
-
-function placeOf(object: JsonObject, path: string): Place {
-  const steps = Array.from(path.matchAll(/\[([^\]]+)\]|[^.[\]]+/g), ([all, key = all]) => key);
-  const parent = valueAt(object, steps.slice(0, -1));
-  const key = steps.at(-1) ?? "";
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a list or an object
-  return { parent: parent as Place["parent"], key: Array.isArray(parent) ? Number(key) : key };
 }
 
 const OUTSIDER = bucketObject({ name: "outsider", namespace: "other" });
@@ -91,21 +33,27 @@ async function roleOfOutsider(selector: JsonObject): Promise<string | null> {
   return typeof role === "string" ? role : null;
 }
 
-const MOST_FIXES = 10;
+const MOST_REPAIRS = 10;
+const SETTINGS = { ...SETTINGS_BY_DEFAULT, isWebhookInstalled: false };
 
-/** Follows the first fix that needs no decision until there is none. Returns the selector. */
-async function followed(selector: JsonObject): Promise<JsonObject> {
-  const copy = structuredClone(selector);
-  for (let i = 0; i < MOST_FIXES; i++) {
-    const findings = await findingsIn(copy);
-    const step = findings.flatMap(({ path, fix }) => WORD_BY_WORD.flatMap(([pattern, follow]) => {
-      const words = pattern.exec(fix.replace(/, or install the CRD .*$/, ""))?.slice(1);
-      return words === undefined ? [] : [(): void => follow(placeOf(copy, path), words)];
-    }))[0];
-    if (step === undefined) return copy;
-    step();
+/** Returns the first repair that needs no decision: one that is safe, or the only one if it only removes a field. */
+function nextRepair(object: JsonObject): Repair | undefined {
+  const inventory = inventoryWith([...INPUT, object], { runtime: "ack", origin: "file" });
+  const { findings } = runChecks({ object, old: null, requester: null, origin: "file", inventory }, SETTINGS);
+  return findings.flatMap(({ repairs = [] }) => repairs).find(({ isSafe, when, edits }) => (
+    isSafe === true || (when === undefined && edits.every(({ value }) => value === undefined))
+  ));
+}
+
+/** Applies the first repair that needs no decision until there is none. Returns the selector. */
+function repaired(selector: JsonObject): JsonObject {
+  let object = selector;
+  for (let i = 0; i < MOST_REPAIRS; i++) {
+    const repair = nextRepair(object);
+    if (repair === undefined) return object;
+    object = applyEdits(object, repair.edits) ?? {};
   }
-  throw new Error(`still has fixes after ${MOST_FIXES}: ${JSON.stringify(copy)}`);
+  throw new Error(`still has repairs after ${MOST_REPAIRS}: ${JSON.stringify(object)}`);
 }
 
 const S3 = "s3.services.k8s.aws";
@@ -131,9 +79,9 @@ const CASES: readonly (readonly [title: string, spec: object, expected: object |
   ["an empty entry, where only a decision helps", { ...TEAM_A, resourceTypeSelector: [{}] }, null],
 ];
 
-test("lint finds no fault in a selector after its fixes are followed word by word", async (t) => {
+test("lint finds no fault in a selector after its repairs that need no decision", async (t) => {
   for (const [title, spec, expected, rest = {}] of CASES) {
-    const fixed = await followed({ ...selectorObject("s", { arn: ROLE, ...spec }), ...rest });
+    const fixed = repaired({ ...selectorObject("s", { arn: ROLE, ...spec }), ...rest });
     const denials = (await findingsIn(fixed)).filter(({ severity }) => severity === "deny");
     if (expected === null) t.ok(denials.length > 0, title);
     else t.same([field(fixed, "spec"), denials], [{ arn: ROLE, ...expected }, []], title);
@@ -146,7 +94,7 @@ function metadataOf(written: unknown): JsonObject {
   return isJsonObject(metadata) ? metadata : {};
 }
 
-test("the fixes of the examples of checks widen no selector, except one that selects everything", async (t) => {
+test("the repairs of the examples of checks widen no selector, except one that selects everything", async (t) => {
   for (const { id, example } of SELECTOR_SELF_CHECKS) {
     const written: unknown = parse(example);
     const spec = field(written, "spec") ?? {};
@@ -155,6 +103,6 @@ test("the fixes of the examples of checks widen no selector, except one that sel
     const selector = selectorObject("s", Object.assign({ arn: ROLE }, base, spec), metadataOf(written));
     const codes = new Set((await findingsIn(selector)).map(({ code }) => code));
     if (!["IRS-01", "IRS-48"].includes(id)) t.ok(codes.has(id), `${id} reports its example`);
-    t.equal(await roleOfOutsider(await followed(selector)) !== null, isOfEverything || id === "IRS-35", id);
+    t.equal(await roleOfOutsider(repaired(selector)) !== null, isOfEverything || id === "IRS-35", id);
   }
 });

@@ -2,7 +2,8 @@ import { test } from "tap";
 import { describeRepairs, type Repair } from "../../../shared/core/repair.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
-  existingBucket, FIRST, namespaceObject, newBucket, OWN, repeat, ROLE, roleIn, SECOND, selectorFor, selectorObject,
+  bucketObject, existingBucket, FIRST, namespaceObject, newBucket, OWN, repeat, ROLE, roleIn, SECOND, selectorFor,
+  selectorObject,
 } from "../objects.ts";
 import { type Circumstances, findingsOf } from "../core/findings.ts";
 import { testRows } from "../rows.ts";
@@ -129,6 +130,9 @@ testRows("an update: restores what it changes", lines, [
 ]);
 
 testRows("a new selector", lines, [
+  ["IRS-04: the partition of the controllers", ["IRS-04", NEW, { settings: {
+    controllerRole: `arn:aws-cn:iam::${FIRST}:role/c`,
+  } }], `set spec.arn to "arn:aws-cn:iam::${FIRST}:role/new"`],
   ["IRS-04: the only allowed account", ["IRS-04", NEW, { settings: { allowedAccounts: [SECOND] } }],
     `set spec.arn to "${roleIn(SECOND, "new")}"`],
   ["IRS-04: two allowed accounts", ["IRS-04", NEW, { settings: { allowedAccounts: [SECOND, OWN] } }], "null"],
@@ -158,6 +162,9 @@ testRows("IRS-10 and IRS-22: write the only near name or label", lines, [
     known: [PAYMENTS, namespaceObject("paymment")], origin: "file",
   }], 'if "payments" is meant, set spec.namespaceSelector.names[0] to "payments"; or if "paymment" is meant, set '
     + 'spec.namespaceSelector.names[0] to "paymment"'],
+  ["the namespace of an object in a complete input", ["IRS-10", bucketObject({ namespace: "paymnets" }), {
+    known: [PAYMENTS], origin: "file", settings: { isInputComplete: true },
+  }], '* set metadata.namespace to "payments"'],
   ["IRS-22: a namespace", ["IRS-22", selectorFor("new", FIRST, ["paymnets"]), { known: [PAYMENTS] }],
     '* set spec.namespaceSelector.names[0] to "payments"'],
   ["IRS-22: a value", ["IRS-22", labelled({ team: "chekout" }), { known: [PAYMENTS] }], `* set ${LABEL} to "checkout"`],
