@@ -119,7 +119,8 @@ export class MissIndex {
     }
     for (const [key, written] of selector.namespaceLabels?.matchLabels ?? []) {
       const path = [...LABELS, { key }];
-      for (const meant of this.#namespaces.misspelledLabel(key, written)) {
+      const { part, nearest } = this.#namespaces.misspelledLabel(key, written);
+      for (const meant of part === "value" ? nearest : []) {
         yield { key: `label ${key}=${meant}`, selector, condition: path, path, written, meant, value: meant };
       }
     }

@@ -35,7 +35,7 @@ some checks need more input (-v for details)
 Malformed selectors (not effective)
 -:22: deny IRS-02 IAMRoleSelector team-b spec.arn: \
 "arn:aws:iam:444455556666:role/team-b" is not an ARN: it has fewer than six parts separated by ':'
-    fix: write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME
+    fix: write "arn:aws:iam::444455556666:role/team-b"
 
 Resources in conflict
 -:30: deny ACK-03 Queue team-a/q1 metadata: \

@@ -30,7 +30,7 @@ IAMRoleSelector bad spec.arn
 DIR/a.yaml:9: deny IRS-09 IAMRoleSelector bad spec.namespaceSelector.names[0]
     &quot;Bad&quot; is not a valid namespace name: a namespace name must consist of lower-case letters, digits and \
 '-', and start and end with a letter or digit
-    fix: use the exact name of a namespace, or select namespaces by label with labelSelector</failure>
+    fix: write &quot;bad&quot;</failure>
     </testcase>
   </testsuite>
   <testsuite name="DIR/b.yaml" tests="1" failures="0" errors="0" skipped="0">
