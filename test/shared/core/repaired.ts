@@ -81,7 +81,10 @@ function afterRepair({ input, settings, known }: Judged, { edits }: Repair): Pic
 function accessAfter(before: AccessByName | null, edits: readonly Edit[]): AccessByName | null {
   const names = edits.flatMap(({ value }) => [field(value, "rules")].flat())
     .flatMap((rule) => [field(rule, "resourceNames")].flat()).filter((name) => typeof name === "string");
-  return names.length === 0 ? before : new Map([...before ?? [], ...names.map((name) => [name, "allowed"] as const)]);
+  if (names.length === 0) return before;
+  const ofIdentities = [...before?.keys() ?? []].filter((key) => names.some((name) => key.endsWith(`,"${name}"]`)));
+  const allowed = [...names, ...ofIdentities].map((key) => [key, "allowed"] as const);
+  return new Map([...before ?? [], ...allowed]);
 }
 
 function nameOf(object: JsonObject): ObjectName {
