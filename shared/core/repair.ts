@@ -72,6 +72,16 @@ export function meant(path: FieldPath, values: readonly unknown[]): readonly Rep
     .map((value) => ({ when: `if ${shown(value)} is meant`, edits: [set(path, value)] }));
 }
 
+/** Returns the property of a fault that has the repairs; nothing if there are none. */
+export function repairsOf(repairs: readonly Repair[]): { readonly repairs?: readonly Repair[] } {
+  return repairs.length === 0 ? {} : { repairs };
+}
+
+/** Returns the same repairs, none of which a program may apply without asking. */
+export function unsafe(repairs: readonly Repair[]): readonly Repair[] {
+  return repairs.map(({ when, edits }) => (when === undefined ? { edits } : { when, edits }));
+}
+
 /** Returns the repair that restores the fields of the old object. */
 export function restore(old: JsonObject, ...paths: readonly FieldPath[]): readonly Repair[] {
   return by(...paths.map((path) => set(path, valueAt(old, path))));
@@ -195,6 +205,7 @@ function renamedTo(edits: readonly Edit[], path: FieldPath): string | null {
 
 function describeEdit({ path, value, of }: Edit, ofFinding: FieldPath): string {
   if (of !== undefined) return describeOther(path, value, of);
+  if (path.length === 0) return "delete the object";
   const isHere = isSame(path, ofFinding);
   if (value === undefined) return isHere ? `remove ${nounOf(path)}` : `remove ${formatFieldPath(path)}`;
   return isHere ? `write ${shown(value)}` : `set ${formatFieldPath(path)} to ${shown(value)}`;
