@@ -1,14 +1,16 @@
 import { RESOURCES_BETWEEN_PAUSES } from "../ack/change-set.ts";
 import { RESOURCES } from "../ack/resources.ts";
 import type { ACKResource } from "../core/ack-resource.ts";
-import { OWNER_ACCOUNT_ANNOTATION } from "../core/annotation-keys.ts";
-import type { ScanningCheck } from "../core/check.ts";
+import { IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION } from "../core/annotation-keys.ts";
+import type { Fault, ScanningCheck } from "../core/check.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import { AffectedResources } from "../core/fault-texts.ts";
 import type { Inventory } from "../core/inventory.ts";
 import type { NamespaceChange, NamespaceState } from "../core/namespace-change.ts";
 import { annotationPath } from "../formats/json.ts";
-import { paced } from "../formats/paced.ts";
+import { type Paced, paced } from "../formats/paced.ts";
+import { type Repair, repairsOf } from "../core/repair.ts";
+import { namedBy, oldChoices } from "./annotation-repairs.ts";
 import { entriesOf, idOfEntry, isNamedFor } from "./carm-entries.ts";
 import { carmAnnotations, lookUpMaps, teamOf } from "./carm-maps.ts";
 import { mapRoleOf, NO_STATUS } from "./carm-role.ts";
@@ -23,13 +25,15 @@ export const NS_04_OF_OTHERS: ScanningCheck<NamespaceChange> = {
   ...NS_04,
   fix: "first annotate the namespaces of these resources with their account",
   on: ["UPDATE", "DELETE"],
-  *scan({ inventory, name, operation, settings, state, stored }) {
+  *scan(change): Paced<readonly Fault[]> {
+    const { inventory, name, operation, settings, state, stored } = change;
     const account = stored !== null && accountIn(name, stored, settings);
     const isKept = operation !== "DELETE" && accountIn(name, state, settings) === account;
     const options = { withoutTeam: settings.teamLevelCARM };
     if (account === false || account === null || isKept) return [];
     if (inventory.of(NAMESPACE_OWNERS).hasAccountBesides(name, account, options)) return [];
     const affected = new AffectedResources();
+    const namespaces = new Set<string>();
     const effect = {
       messageFor: (count: string) => `no other namespace names account ${account}, so the sidecar no longer grants the `
         + `role of ${count} whose namespace names none`,
@@ -37,12 +41,24 @@ export const NS_04_OF_OTHERS: ScanningCheck<NamespaceChange> = {
     // Copies the resources, because the inventory may change during a pause.
     yield* paced([...inventory.of(RESOURCES).all()], RESOURCES_BETWEEN_PAUSES, (resource) => {
       const isOther = resource.namespace !== name && resource.status.ownerAccountID === account;
-      if (isOther && losesRole(inventory, resource, account, settings)) affected.add(resource, effect);
+      if (!isOther || !losesRole(inventory, resource, account, settings)) return true;
+      affected.add(resource, effect);
+      namespaces.add(resource.namespace);
       return !affected.isFull;
     });
-    return affected.faults(annotationPath(OWNER_ACCOUNT_ANNOTATION));
+    const repairs = repairsFor(change, namespaces, account);
+    return affected.faults(annotationPath(OWNER_ACCOUNT_ANNOTATION))
+      .map((fault) => ({ ...fault, fix: NS_04_OF_OTHERS.fix, ...repairsOf(repairs) }));
   },
 };
+
+/** Returns the repairs that keep a namespace that names the account. CARM does not read the annotations of all. */
+function repairsFor(change: NamespaceChange, others: ReadonlySet<string>, account: string): readonly Repair[] {
+  const isRead = ![...others].some((name) => IGNORED_NAMESPACES.has(name));
+  const named = isRead ? [{ when: "to name the account elsewhere", edits: namedBy(others, account) }] : [];
+  if (change.operation === "DELETE") return named;
+  return [{ when: "to keep the account", edits: oldChoices(change) }, ...named];
+}
 
 /** Returns the account that the annotations of the namespace name; null if they name none, or a team instead. */
 function accountIn(name: string, { annotations }: NamespaceState, settings: DecisionSettings): string | null {

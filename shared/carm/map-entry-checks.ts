@@ -1,6 +1,8 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
 import type { DecisionSettings } from "../core/context.ts";
-import { ACCOUNT_ID, accountOfARN } from "../formats/arn.ts";
+import { by, remove, rename, type Repair, repairsOf, safely, set } from "../core/repair.ts";
+import { ACCOUNT_ID, accountOfARN, parseRoleARN } from "../formats/arn.ts";
+import { roleRepairs } from "../core/role-repairs.ts";
 import { field, type FieldPath, isJsonObject, type JsonObject, stringMap } from "../formats/json.ts";
 import { ACK_GROUPS, serviceOf } from "../core/ack-groups.ts";
 import { closest } from "../formats/nearest.ts";
@@ -23,19 +25,31 @@ export const CM_01: QuickCheck<ConfigMapChange> = {
     + "value of key `SERVICE.ID` is empty.",
   fix: "write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME",
   example: "data: {'111122223333': 'arn:aws:iam::111122223333:root'}",
-  *find({ data, name, object, settings }): Iterable<Fault> {
+  *find(change): Iterable<Fault> {
+    const { data, name, object, settings } = change;
     for (const key of nonStringKeys(object)) {
       const message = "the value is not a string, which a ConfigMap requires";
       yield { path: dataPath(key), message, fix: DOCUMENT_FIX };
     }
     for (const [key, value] of data) {
       const fault = value === "" ? emptyFault(key, settings) : roleFault(value) ?? accountFault(name, key, value);
-      if (fault !== null) yield { path: dataPath(key), ...fault };
+      if (fault !== null) yield { path: dataPath(key), ...fault, ...repairsOf(valueRepairs(change, key, value)) };
     }
   },
 };
 
 type ValueFault = Omit<Fault, "path">;
+
+/** Returns the repairs of a value that is not the ARN of a role: the role that is meant, or the one before. */
+function valueRepairs({ stored }: ConfigMapChange, key: string, value: string): readonly Repair[] {
+  const [path, old = ""] = [dataPath(key), stored.get(key)];
+  // The role of a valid value is in another account than that of its key.
+  const near = parseRoleARN(value) === null ? roleRepairs(path, value) : [];
+  if (near.length > 0 || parseRoleARN(value) !== null) return near;
+  const kept = parseRoleARN(old) === null ? [] : [{ when: "to keep the role", edits: [set(path, old)] }];
+  const removed = value === "" ? [{ when: "if no namespace annotation names the key", edits: [remove(path)] }] : [];
+  return [...kept, ...removed];
+}
 
 function emptyFault(key: string, { serviceLevelCARM }: DecisionSettings): ValueFault {
   const { service, id } = parseKey(key);
@@ -96,9 +110,12 @@ export const CM_04: QuickCheck<ConfigMapChange> = {
     for (const key of data.keys()) {
       const { id, service } = parseKey(key);
       if (service === null || isFloatKey(key)) continue;
-      if (id === "") yield { path: dataPath(key), message: "the key has no id after the dot" };
+      if (id === "") {
+        const [path, message] = [dataPath(key), "the key has no id after the dot"];
+        yield { path, message, fix: CM_04.fix, repairs: by(remove(path)) };
+      }
       else if (!SERVICES.has(service) && !installed.has(service)) {
-        yield unknownServiceFault(key, { service, id }, settings);
+        yield unknownServiceFault(key, { service, id }, { data, settings });
       }
     }
   },
@@ -107,13 +124,18 @@ export const CM_04: QuickCheck<ConfigMapChange> = {
 const SERVICES: ReadonlySet<string> = new Set(ACK_GROUPS.map(serviceOf));
 
 function unknownServiceFault(
-  key: string, { service, id }: { readonly service: string; readonly id: string }, settings: DecisionSettings,
+  key: string, { service, id }: { readonly service: string; readonly id: string },
+  { data, settings }: Pick<ConfigMapChange, "data" | "settings">,
 ): Fault {
   const meant = closest(service, SERVICES);
-  const fix = meant === null ? {} : { fix: `write ${meant}.${id} if you meant the service ${meant}` };
+  const path = dataPath(key);
+  const renamed = `${meant}.${id}`;
+  const isFree = meant !== null && !data.has(renamed);
+  const repairs = isFree ? by(...rename(path, { key: renamed }, data.get(key))) : [];
   const isDenied = settings.mode === "carm" && settings.serviceLevelCARM;
   const effect = isDenied ? ", so the sidecar grants no role for the key" : "";
-  return { path: dataPath(key), message: `${quote(service)} is not an ACK service${effect}`, ...fix };
+  const fix = isFree ? { fix: `write ${renamed} if you meant the service ${meant}` } : {};
+  return { path, message: `${quote(service)} is not an ACK service${effect}`, ...fix, ...repairsOf(repairs) };
 }
 
 /**
@@ -206,11 +228,21 @@ export const CM_16: QuickCheck<ConfigMapChange> = {
   example: "data: {012345670123: 'arn:aws:iam::012345670123:role/a'} # YAML reads the key as 1402433619",
   *find({ data, name }): Iterable<Fault> {
     for (const [key, value] of data) {
-      const fault = quotesFault(key, { map: name, account: accountOfARN(value) ?? "" });
-      if (fault !== null) yield { path: dataPath(key), ...fault };
+      const account = accountOfARN(value) ?? "";
+      const fault = quotesFault(key, { map: name, account });
+      if (fault === null) continue;
+      const path = dataPath(key);
+      const isLost = isNumber(key, account) && !data.has(account);
+      yield { path, ...fault, ...(isLost && { repairs: safely(...rename(path, { key: account }, value)) }) };
     }
   },
 };
+
+/** Whether the key is the number as which YAML, or a tool that drops zeros, reads the account. */
+function isNumber(key: string, account: string): boolean {
+  if (key === account || !ACCOUNT_ID.test(account)) return false;
+  return scalarKey(plainScalar(account)) === key || key.padStart(account.length, "0") === account;
+}
 
 function quotesFault(
   key: string, { map, account }: { readonly map: string; readonly account: string },

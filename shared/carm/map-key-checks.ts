@@ -11,6 +11,7 @@ import { listNamespaces, listResources, SCAN_LIMIT } from "../core/fault-texts.t
 import { type ConfigMapChange, dataPath, isReadByControllers, parseKey } from "./map-entry-checks.ts";
 import { printable, quote } from "../formats/text.ts";
 import { controllerCheck } from "../core/any-kind.ts";
+import { by, remove, repairsOf, set } from "../core/repair.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
 import { NEEDS } from "../core/requirements.ts";
 import { ACK_NEEDS } from "../ack/requirements.ts";
@@ -173,7 +174,10 @@ export const CM_08: ScanningCheck<ConfigMapChange> = {
     return Array.from(affected.groups(), ({ change: { from, key, to }, users }) => {
       const effect = to === null ? "loses its role" : `changes from account ${from} to account ${to}`;
       const message = printable(`the key ${effect}, but is used by ${users.list(affected.isFull)}`);
-      return { path: dataPath(key), message };
+      const path = dataPath(key);
+      // A deleted map has no entry that could be kept.
+      const repairs = change.operation === "DELETE" ? [] : by(set(path, change.stored.get(key)));
+      return { path, message, fix: CM_08.fix, ...repairsOf(repairs) };
     });
   },
 };
@@ -186,11 +190,12 @@ export const CM_07: QuickCheck<ConfigMapChange> = {
   fix: "move the map to the controllers' namespace, or set --ack-system-namespace to the namespace of the map",
   example: "metadata: {name: ack-role-account-map, namespace: default}",
   *find(change): Iterable<Fault> {
-    const { data, inventory, name, namespace, settings } = change;
+    const { data, inventory, name, namespace, operation, settings } = change;
     if (!isReadByControllers(change)) {
       const read = settings.ackSystemNamespace;
       const message = `controllers read the map in namespace ${read}, not in ${quote(namespace)}`;
-      yield { path: ["metadata", "namespace"], message };
+      const path = ["metadata", "namespace"];
+      yield { path, message, fix: CM_07.fix, ...(operation === "CREATE" && { repairs: by(set(path, read)) }) };
     }
     for (const other of inventory.of(CARM_MAPS).namespacesOf(name)) {
       const copy = inventory.of(CARM_MAPS).data(other, name);
@@ -213,9 +218,11 @@ export const CM_09: QuickCheck<ConfigMapChange> = {
   reason: "In mode selectors, controllers read neither the CARM maps nor the CARM annotations of namespaces.",
   fix: "replace each entry with an IAMRoleSelector; ack-role-resolver migrate carm generates these selectors",
   example: "data: {'111122223333': 'arn:aws:iam::111122223333:role/a'} # with --mode selectors",
-  *find({ data, settings, stored }): Iterable<Fault> {
+  *find({ data, operation, settings, stored }): Iterable<Fault> {
     if (settings.mode === "carm" || sameEntries(stored, data)) return;
-    yield { path: ["data"], message: "the map has no effect, because IAMRoleSelectors set the role" };
+    const message = "the map has no effect, because IAMRoleSelectors set the role";
+    const edit = operation === "UPDATE" ? set(["data"], Object.fromEntries(stored)) : remove([]);
+    yield { path: ["data"], message, fix: CM_09.fix, repairs: by(edit) };
   },
 };
 

@@ -6,12 +6,14 @@ import {
   TEAM_ANNOTATION, USE_SELECTOR_ANNOTATION,
 } from "../core/annotation-keys.ts";
 import {
-  carmAnnotations, choosingAnnotation, lookUpEntry, type MapEntry, mapEntryOf, teamOf,
+  carmAnnotations, choosingAnnotation, choosingAnnotations, lookUpEntry, type MapEntry, mapEntryOf, teamOf,
 } from "./carm-maps.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import { ACCOUNT_ID, parseRoleARN } from "../formats/arn.ts";
-import { annotationPath } from "../formats/json.ts";
+import { annotationPath, type FieldPath } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
+import { by, remove, type Repair, repairsOf, safely, set } from "../core/repair.ts";
+import { digitsOf, missingRoleRepairs, oldChoices } from "./annotation-repairs.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import { CM_09 } from "./map-key-checks.ts";
 import { annotationOf, type NamespaceChange } from "../core/namespace-change.ts";
@@ -38,13 +40,34 @@ export const NS_03: QuickCheck<NamespaceChange> = {
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}} # the map has no such key",
   requires: [CARM_NEEDS.maps],
   *find(change): Iterable<Fault> {
-    const { name, settings, state: { annotations } } = change;
-    const read = carmAnnotations(name, annotations);
-    const [chooser, entry] = [choosingAnnotation(read, settings), mapEntryOf(read, { status: NO_STATUS }, settings)];
-    const message = entry === null ? null : missingRole(change, entry);
-    if (chooser !== null && message !== null) yield { path: annotationPath(chooser), message };
+    const { stored } = change;
+    const fault = missingRoleFault(change);
+    if (fault === null) return;
+    const repairs = fault.repairs();
+    const wasMissing = stored === null || missingRoleFault({ ...change, state: stored }) !== null;
+    const all = repairs.length > 0 || wasMissing ? repairs : by(...oldChoices(change));
+    yield { path: fault.path, message: fault.message, fix: NS_03.fix, ...repairsOf(all) };
   },
 };
+
+interface MissingRoleFault {
+  readonly path: FieldPath;
+  readonly message: string;
+  readonly repairs: () => readonly Repair[];
+}
+
+/** Returns the fault of a namespace whose account or team has no role. */
+function missingRoleFault(change: NamespaceChange): MissingRoleFault | null {
+  const { inventory, name, settings, state: { annotations } } = change;
+  const read = carmAnnotations(name, annotations);
+  const [chooser, entry] = [choosingAnnotation(read, settings), mapEntryOf(read, { status: NO_STATUS }, settings)];
+  const message = entry === null ? null : missingRole(change, entry);
+  if (chooser === null || entry === null || message === null) return null;
+  const path = annotationPath(chooser);
+  const data = inventory.of(CARM_MAPS).data(settings.ackSystemNamespace, entry.map);
+  const hasRole = (id: string): boolean => missingRole(change, { ...entry, id }) === null;
+  return { path, message, repairs: () => missingRoleRepairs(change, { path, entry, data, hasRole }) };
+}
 
 /** Returns a message if the map has no role for the entry; null if the map has a role for at least one service. */
 function missingRole({ inventory, settings }: NamespaceChange, entry: MapEntry): string | null {
@@ -75,7 +98,9 @@ export const NS_03_SYNTAX: QuickCheck<NamespaceChange> = {
     const owner = annotationOf(state, OWNER_ACCOUNT_ANNOTATION);
     if (!/^[\s-]*[0-9][0-9\s-]*$/.test(owner) || ACCOUNT_ID.test(owner)) return;
     const message = `${quote(owner)} looks like an account id, but is not exactly 12 digits`;
-    yield { path: OWNER_PATH, message, fix: "write the 12 digits of the account id, in quotes", severity: "warn" };
+    const [fix, digits] = ["write the 12 digits of the account id, in quotes", digitsOf(owner)];
+    const repairs = digits === null ? [] : safely(set(OWNER_PATH, digits));
+    yield { path: OWNER_PATH, message, fix, severity: "warn", ...repairsOf(repairs) };
   },
 };
 
@@ -86,17 +111,30 @@ export const NS_05: QuickCheck<NamespaceChange> = {
     + "If it is enabled and a namespace has a team, controllers ignore the account of the namespace.",
   fix: "keep only the annotation that controllers should use",
   example: "metadata: {annotations: {services.k8s.aws/team-id: a, services.k8s.aws/owner-account-id: '111122223333'}}",
-  *find({ settings, state }): Iterable<Fault> {
+  *find(change): Iterable<Fault> {
+    const { settings, state } = change;
     const team = teamOf(state.annotations, settings);
     if (settings.mode !== "carm" || team === "") return;
+    const withoutTeam = choosingAnnotations({ ...settings, teamLevelCARM: true })
+      .filter((key) => key !== OWNER_ACCOUNT_ANNOTATION).map((key) => remove(annotationPath(key)));
     if (!settings.teamLevelCARM) {
-      yield { path: TEAM_PATH, message: "controllers ignore the team, because --team-level-carm is off" };
+      const message = "controllers ignore the team, because --team-level-carm is off";
+      yield { path: TEAM_PATH, message, fix: NS_05.fix, repairs: by(...withoutTeam) };
     } else if (annotationOf(state, OWNER_ACCOUNT_ANNOTATION) !== "") {
       const message = `controllers ignore the account, because the team ${quote(team)} takes precedence`;
-      yield { path: OWNER_PATH, message };
+      const byTeam = { when: "to use the team", edits: [remove(OWNER_PATH)] };
+      const byAccount = { when: "to use the account", edits: withoutTeam };
+      const repairs = mayUseAccount(change) ? [byTeam, byAccount] : [byTeam];
+      yield { path: OWNER_PATH, message, fix: NS_05.fix, repairs };
     }
   },
 };
+
+/** Whether the role of the account can replace that of the team: it exists, and no resource could use the other yet. */
+function mayUseAccount(change: NamespaceChange): boolean {
+  const settings = { ...change.settings, teamLevelCARM: false };
+  return change.operation === "CREATE" && missingRoleFault({ ...change, settings }) === null;
+}
 
 /** CM-09 for the annotations of a namespace. */
 export const CM_09_OF_NAMESPACES: QuickCheck<NamespaceChange> = {
@@ -105,7 +143,7 @@ export const CM_09_OF_NAMESPACES: QuickCheck<NamespaceChange> = {
   *find(change): Iterable<Fault> {
     const message = "the annotation has no effect, because IAMRoleSelectors set the role";
     const fix = "create an IAMRoleSelector for the namespace, and remove the annotation once no controller uses CARM";
-    for (const path of carmPaths(change)) yield { path, message, fix };
+    for (const path of carmPaths(change)) yield { path, message, fix, repairs: by(remove(path)) };
   },
 };
 
@@ -138,12 +176,14 @@ export const NS_10: QuickCheck<NamespaceChange> = {
       if (!RESOURCE_ANNOTATIONS.has(key) || key === DELETION_POLICY_ANNOTATION) continue;
       const message = "controllers ignore this annotation on a namespace";
       const fix = `set ${DEFAULT_REGION_ANNOTATION} on the namespace, or annotate its resources`;
-      yield { path: annotationPath(key), message, ...(key === REGION_ANNOTATION && { fix }) };
+      const path = annotationPath(key);
+      yield { path, message, fix: key === REGION_ANNOTATION ? fix : NS_10.fix, repairs: by(remove(path)) };
     }
     if (!IGNORED_NAMESPACES.has(change.name)) return;
     const fix = "move the resources to another namespace, or use an IAMRoleSelector";
     for (const path of carmPaths(change)) {
-      yield { path, message: `controllers ignore this annotation on namespace ${change.name}`, fix };
+      const message = `controllers ignore this annotation on namespace ${change.name}`;
+      yield { path, message, fix, repairs: by(remove(path)) };
     }
   },
 };

@@ -3,12 +3,14 @@ import type { ACKResource } from "../core/ack-resource.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { annotationPath } from "../formats/json.ts";
-import { paced } from "../formats/paced.ts";
+import { type Paced, paced } from "../formats/paced.ts";
+import { by } from "../core/repair.ts";
+import { oldChoices } from "./annotation-repairs.ts";
 import { quote } from "../formats/text.ts";
 import { carmAnnotations, choosingAnnotation, choosingAnnotations, type MapLookup } from "./carm-maps.ts";
 import { mapRoleOf, NO_STATUS } from "./carm-role.ts";
 import { RESOURCES_BETWEEN_PAUSES } from "../ack/change-set.ts";
-import type { ScanningCheck } from "../core/check.ts";
+import type { Fault, ScanningCheck } from "../core/check.ts";
 import { AffectedResources, type Effect } from "../core/fault-texts.ts";
 import { annotationOf, type NamespaceChange, type NamespaceState } from "../core/namespace-change.ts";
 import { ACK_NEEDS } from "../ack/requirements.ts";
@@ -29,7 +31,7 @@ export const NS_04: ScanningCheck<NamespaceChange> = {
   requires: [ACK_NEEDS.resources, CARM_NEEDS.maps],
   on: ["UPDATE"],
   ofChange: true,
-  *scan(change) {
+  *scan(change): Paced<readonly Fault[]> {
     const { inventory, name, settings, stored, state } = change;
     const changed = choosingAnnotations(settings).find((key) => (
       stored !== null && annotationOf(stored, key) !== annotationOf(state, key)
@@ -44,7 +46,8 @@ export const NS_04: ScanningCheck<NamespaceChange> = {
       if (effect !== null) affected.add(resource, effect);
       return !affected.isFull;
     });
-    return affected.faults(annotationPath(changed));
+    const repairs = by(...oldChoices(change));
+    return affected.faults(annotationPath(changed)).map((fault) => ({ fix: NS_04.fix, ...fault, repairs }));
   },
 };
 
