@@ -2,6 +2,8 @@ import type { NamedRole } from "../core/role-target.ts";
 import type { Extra } from "../core/judge.ts";
 import { bindChecks } from "../core/bind.ts";
 import type { FieldPath } from "../formats/json.ts";
+import { by, type Repair, repairsOf, set } from "../core/repair.ts";
+import { MAX_CHAINED_SECONDS } from "../core/session.ts";
 import { TRUST_CODES, type TrustCode } from "./trust-code.ts";
 import type { TrustProblem } from "./trust-problem.ts";
 import type { TrustReview } from "./trust-review.ts";
@@ -34,7 +36,9 @@ export class RoleTrust {
   *faults(wanted: TrustCode): Iterable<Fault> {
     for (const [path, { code, message, fix, isHarmless = this.#isUnread }] of this.#all()) {
       if (code !== wanted) continue;
-      yield { path, message, ...(fix !== null && { fix }), ...(isHarmless && { severity: "warn" }) };
+      const repairs = code === TRUST_CODES.duration ? durationRepairs(path) : [];
+      const severity = isHarmless && { severity: "warn" as const };
+      yield { path, message, ...(fix !== null && { fix }), ...repairsOf(repairs), ...severity };
     }
   }
 
@@ -47,6 +51,11 @@ export class RoleTrust {
       ))
     )));
   }
+}
+
+/** Only the duration of an identity is in a field of its own. */
+function durationRepairs(path: FieldPath): readonly Repair[] {
+  return path.at(-1) === "durationSeconds" ? by(set(path, MAX_CHAINED_SECONDS)) : [];
 }
 
 type Description = Pick<CheckEntry, "severity" | "reason" | "fix" | "example">;
