@@ -9,6 +9,8 @@ import {
   ACCOUNT_OF_CAPA, CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, describeIdentity, identityKindOf,
   type IdentityReference,
 } from "../core/capa-kinds.ts";
+import { by, remove, repairsOf, set } from "../core/repair.ts";
+import { ownIdentity, refusedRepairs, unknownRepairs } from "./reference-repairs.ts";
 import { clusterOf, credentialsOf, type Referrer, referrerPath, taggedClusterName } from "./referrer.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { compareText, countOf, listOf, printable, quote, sortedListOf } from "../formats/text.ts";
@@ -32,13 +34,16 @@ export const AC_01: QuickCheck<ClusterChange> = {
   fix: "create the identity, or change identityRef",
   example: "spec: {identityRef: {kind: AWSClusterRoleIdentity, name: no-such-identity}}",
   requires: [CAPA_NEEDS.identities],
-  *find({ referrer, resolution, stored }): Iterable<Fault> {
+  *find(change): Iterable<Fault> {
+    const { referrer, resolution, stored } = change;
     const { code, chain = [] } = resolution;
     const index = chain.findIndex(({ allowed }) => !allowed);
     if (code !== "ERR_IDENTITY_UNKNOWN" || index < 0) return;
     const isChanged = stored !== null && !isSameReference(stored.written, referrer.written);
     const severity = isChanged ? {} : { severity: "warn" as const };
-    yield { path: referrerPath(referrer), ...unknownFault(chain, index, referrer), ...severity };
+    const { fix, message } = unknownFault(chain, index, referrer);
+    const repairs = unknownRepairs(change, chain, index);
+    yield { path: referrerPath(referrer), message, ...(repairs.length === 0 ? { fix } : { repairs }), ...severity };
   },
 };
 
@@ -87,7 +92,8 @@ export const AC_02: QuickCheck<ClusterChange> = {
   example: "metadata: {namespace: team-b}\n"
     + "spec: {identityRef: {kind: AWSClusterRoleIdentity, name: team-a}} # allowedNamespaces: {list: [team-a]}",
   requires: [CAPA_NEEDS.identities],
-  *find({ referrer, resolution, inventory }): Iterable<Fault> {
+  *find(change): Iterable<Fault> {
+    const { referrer, resolution, inventory } = change;
     const { code, chain = [] } = resolution;
     const index = chain.findIndex(({ allowed }) => !allowed);
     const link = chain[index];
@@ -98,7 +104,8 @@ export const AC_02: QuickCheck<ClusterChange> = {
     const where = `cannot be used in namespace ${referrer.namespace}`;
     const message = printable(`${linkText(chain, index)} ${where}: ${link.reason}`);
     const isWarning = isUndecided(link, referrer.namespace, inventory);
-    yield { path: referrerPath(referrer), message, fix, ...(isWarning && { severity: "warn" as const }) };
+    const fault = { path: referrerPath(referrer), message, fix, ...repairsOf(refusedRepairs(change)) };
+    yield isWarning ? { ...fault, severity: "warn" } : fault;
   },
 };
 
@@ -122,7 +129,8 @@ export const AC_03: QuickCheck<ClusterChange> = {
     const { referrer } = change;
     if (referrer.written !== null) return;
     const message = "identityRef is missing: CAPA uses its own credentials";
-    yield { path: referrerPath(referrer), message, ...ownRolePermission(AC_03, change, referrer.namespace) };
+    const permission = ownRolePermission(AC_03, change, referrer.namespace);
+    yield { path: referrerPath(referrer), message, fix: AC_03.fix, ...permission, ...repairsOf(ownIdentity(change)) };
   },
 };
 
@@ -144,7 +152,9 @@ export const AC_04: QuickCheck<ClusterChange> = {
     const [from, to] = [clusterAccount(stored, inventory, settings), clusterAccount(referrer, inventory, settings)];
     if (from === null || to === null || from === to) return;
     const what = referrer.written === null ? "identityRef is removed" : "identityRef changes";
-    const fault = { path: referrerPath(referrer), message: `${what}: the cluster moves from ${from} to ${to}` };
+    const path = referrerPath(referrer);
+    const repairs = by(stored.written === null ? remove(path) : set(path, stored.written));
+    const fault = { path, message: `${what}: the cluster moves from ${from} to ${to}`, fix: AC_04.fix, repairs };
     if ([from, to].some(isUnknownAccount)) yield { ...fault, ...COMPARE };
     else yield [from, to].includes(ACCOUNT_OF_CAPA) ? { ...fault, fix: STATE } : fault;
   },

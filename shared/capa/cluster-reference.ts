@@ -1,4 +1,3 @@
-import type { Resolution } from "../core/resolution.ts";
 import {
   CONTROLLER_IDENTITY, IDENTITY_KINDS, identityKindOf, ROLE_IDENTITY, STATIC_IDENTITY,
 } from "../core/capa-kinds.ts";
@@ -11,13 +10,17 @@ import { closest } from "../formats/nearest.ts";
 import { quote } from "../formats/text.ts";
 import { readReferrer, type Referrer, referrerPath } from "./referrer.ts";
 import { resolveReferrer } from "./resolve-identity.ts";
+import { type Repair, repairsOf } from "../core/repair.ts";
+import {
+  kindRepairs, misplacedRepairs, missingNameRepairs, type ReferenceChange, shapeRepairs,
+} from "./reference-repairs.ts";
 import type { CheckContext, CheckInput, Fault, QuickCheck } from "../core/check.ts";
-import { useFix, useRule } from "../core/use-rights.ts";
+import { useFix, useRepairs, useRule } from "../core/use-rights.ts";
 import { CLUSTER_LABEL } from "./cluster-parts.ts";
 import { NEEDS } from "../core/requirements.ts";
 
 /** A change of an object for which CAPA uses an identity. */
-interface UseChange {
+interface UseChange extends Pick<CheckContext, "requester"> {
   readonly namespace: string;
   /** Returns the result of `identityUses`. */
   readonly uses: () => ReadonlyMap<string, IdentityUse>;
@@ -42,14 +45,16 @@ export const AC_05: QuickCheck<UseChange> = {
   requires: [NEEDS.accessReviews],
   on: ["CREATE", "UPDATE", "DELETE"],
   ofChange: true, // the webhook does not know who wrote the stored object
-  *find({ access, namespace, uses }): Iterable<Fault> {
+  *find({ access, namespace, requester, uses }): Iterable<Fault> {
     for (const [key, { fix, identity, path, what }] of uses()) {
       const answer = access?.get(key) ?? "unknown";
       if (answer === "denied") {
         const message = identity === null
           ? `${what}, so the requester needs the verb use on every identity`
           : `the requester may not use ${what}`;
-        yield { path, message, fix: fix ?? useFix(usedIdentity(identity), namespace) };
+        const used = usedIdentity(identity);
+        const repairs = useRepairs(used, namespace, requester);
+        yield { path, message, fix: fix ?? useFix(used, namespace), ...repairsOf(repairs) };
       }
       if (answer === "unknown") {
         const used = identity === null ? `every identity, which is required because ${what}` : what;
@@ -69,28 +74,39 @@ export const AC_00: QuickCheck<ClusterChange> = {
   fix: `set identityRef to {kind: KIND, name: NAME}; KIND is ${CONTROLLER_IDENTITY}, ${STATIC_IDENTITY} or `
     + ROLE_IDENTITY,
   example: "kind: AWSCluster\nspec: {identityRef: {kind: AWSClusterIdentityIdentity, name: a}}",
-  *find({ object, referrer }): Iterable<Fault> {
+  *find(change): Iterable<Fault> {
+    const { object, referrer } = change;
     const path = referrerPath(referrer);
     const reference = valueAt(object, path);
-    if (referrer.written === null) yield* misplacedFaults(object, path);
-    else if (isJsonObject(reference)) yield* referenceFaults(reference, referrer.written, path);
-    else yield { path, message: `expected an object, not ${describeValue(reference)}` };
+    if (referrer.written === null) yield* misplacedFaults(change, path);
+    else if (isJsonObject(reference)) yield* referenceFaults(change, reference, referrer.written);
+    else {
+      const message = `expected an object, not ${describeValue(reference)}`;
+      yield { path, message, ...repairsOf(shapeRepairs(change, reference)) };
+    }
   },
 };
 
 function* referenceFaults(
-  reference: JsonObject, { kind, name }: NonNullable<Referrer["written"]>, path: FieldPath,
+  change: ClusterChange, reference: JsonObject, written: NonNullable<Referrer["written"]>,
 ): Iterable<Fault> {
-  if (kind === "") yield missingFault(reference, "kind", path);
-  else if (identityKindOf(kind) === null) yield { path: [...path, "kind"], message: kindFault(kind) };
-  if (name === "") yield missingFault(reference, "name", path);
+  const { kind, name } = written;
+  const path = [...referrerPath(change.referrer), "kind"];
+  if (kind === "") yield missingFault(change, reference, "kind", () => kindRepairs(change, written));
+  else if (identityKindOf(kind) === null) {
+    yield { path, message: kindFault(kind), ...repairsOf(kindRepairs(change, written)) };
+  }
+  if (name === "") yield missingFault(change, reference, "name", () => missingNameRepairs(change, kind));
 }
 
 /** Returns the fault of a missing field, or of a field that has its name in another case. */
-function missingFault(reference: JsonObject, name: "kind" | "name", path: FieldPath): Fault {
+function missingFault(
+  change: ClusterChange, reference: JsonObject, name: "kind" | "name", repairs: () => readonly Repair[],
+): Fault {
+  const path = referrerPath(change.referrer);
   const other = Object.keys(reference).find((key) => key !== name && key.toLowerCase() === name);
-  if (other !== undefined) return unknownField([...path, other], other, name);
-  return { path: [...path, name], message: `the ${name} of the identity is missing` };
+  if (other !== undefined) return unknownField(change, [...path, other], [...path, name]);
+  return { path: [...path, name], message: `the ${name} of the identity is missing`, ...repairsOf(repairs()) };
 }
 
 function kindFault(kind: string): string {
@@ -99,18 +115,22 @@ function kindFault(kind: string): string {
   return `${quote(kind)} is not the kind of an identity${hint}`;
 }
 
-function unknownField(path: FieldPath, name: string, meant: string): Fault {
-  return { path, message: `unknown field ${quote(name)}; perhaps ${meant} was meant` };
+/** `to` is the field that is meant. A field of the same object is named without its path. */
+function unknownField(change: ClusterChange, path: FieldPath, to: FieldPath): Fault {
+  const [depth, inReference] = [path.length - 1, referrerPath(change.referrer).length];
+  const name = formatFieldPath(path.slice(depth));
+  const meant = formatFieldPath(to.slice(depth === inReference ? depth : 0));
+  const message = `unknown field ${quote(name)}; perhaps ${meant} was meant`;
+  return { path, message, ...repairsOf(misplacedRepairs(change, path, to)) };
 }
 
 /** Yields each field next to the path of the reference, or in a parent of it, that seems to be the reference. */
-function* misplacedFaults(object: JsonObject, path: FieldPath): Iterable<Fault> {
-  const meant = formatFieldPath(path);
+function* misplacedFaults(change: ClusterChange, path: FieldPath): Iterable<Fault> {
   for (let depth = path.length - 1; depth >= 0; depth--) {
     const parent = path.slice(0, depth);
-    const value = valueAt(object, parent);
+    const value = valueAt(change.object, parent);
     for (const name of isJsonObject(value) ? Object.keys(value) : []) {
-      if (seemsReference(name)) yield unknownField([...parent, name], name, meant);
+      if (seemsReference(name)) yield unknownField(change, [...parent, name], path);
     }
   }
 }
@@ -123,14 +143,7 @@ function seemsReference(name: string): boolean {
 }
 
 /** A change of an object that refers to a CAPA identity, which the cluster checks examine. */
-export interface ClusterChange extends CheckContext, UseChange {
-  readonly object: JsonObject;
-  readonly referrer: Referrer;
-  /** The identities of the object after the change. */
-  readonly resolution: Resolution;
-  /** The stored object at UPDATE; otherwise null. */
-  readonly stored: Referrer | null;
-}
+export interface ClusterChange extends ReferenceChange, UseChange {}
 
 /** Returns the change, or null if objects of this kind do not refer to an identity. */
 export function clusterChange(
@@ -149,5 +162,5 @@ export function useChange(
   { access = null, object, old }: Pick<CheckInput, "access" | "object" | "old">, context: CheckContext,
 ): UseChange {
   const { namespace } = objectReference(object);
-  return { access, namespace, uses: () => identityUses(object, old, context) };
+  return { access, namespace, requester: context.requester, uses: () => identityUses(object, old, context) };
 }

@@ -6,6 +6,8 @@ import {
 import type { Inventory } from "../core/inventory.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { apiVersionOf, type EventSubject, type ObjectID } from "../formats/object-meta.ts";
+import type { ObjectName } from "../core/repair.ts";
+import { NameIndex } from "../formats/nearest.ts";
 import { SetIndex } from "../core/set-index.ts";
 import type { StoreKey } from "../core/store.ts";
 
@@ -16,6 +18,7 @@ export class IdentityStore {
   readonly #byKey = new Map<string, Identity>();
   readonly #bySource = new SetIndex<Identity>();
   readonly #bySecret = new SetIndex<Identity>();
+  #names: ReadonlyMap<string, NameIndex> | null = null;
 
   constructor({ runtime }: { readonly runtime: Runtime }) {
     this.#runtime = runtime;
@@ -56,6 +59,7 @@ export class IdentityStore {
   }
 
   #index(method: "add" | "delete", identity: Identity): void {
+    this.#names = null;
     if (identity.kind === ROLE_IDENTITY && identity.source !== null) {
       this.#bySource[method](referenceKey(identity.source, ""), identity);
     }
@@ -68,6 +72,15 @@ export class IdentityStore {
    */
   get(reference: IdentityReference, namespace: string): Identity | null {
     return this.#byKey.get(referenceKey(reference, namespace)) ?? null;
+  }
+
+  /** Returns the names of the kind that the name misspells. Indexes all names at the first call after a change. */
+  misspelledBy({ kind, name }: IdentityReference): readonly string[] {
+    this.#names ??= new Map(Array.from(
+      Map.groupBy(this.all(), (identity) => identity.kind),
+      ([ofKind, identities]) => [ofKind, new NameIndex(identities.map((identity) => identity.name))],
+    ));
+    return this.#names.get(kind)?.misspelled(name) ?? [];
   }
 
   /** Returns the role identities whose `sourceIdentityRef` names the identity. */
@@ -89,6 +102,14 @@ export class IdentityStore {
 export const IDENTITIES: StoreKey<IdentityStore> = {
   name: "identities", open: ({ context }) => new IdentityStore(context),
 };
+
+/** Returns the name of an identity in an edit. Only an AWSServiceAccountIdentity has a namespace. */
+export function identityObjectName(
+  { kind, name, namespace }: Pick<Identity, "namespace"> & IdentityReference,
+): ObjectName {
+  const apiVersion = `${INFRASTRUCTURE_GROUP}/${CAPA_VERSION}`;
+  return { apiVersion, kind, namespace: namespace === "" ? null : namespace, name };
+}
 
 /** Returns the subject of an Event in the storage version of the kind. */
 export function identitySubject(

@@ -1,13 +1,15 @@
 import { NAMESPACES } from "../core/namespaces.ts";
 import { readAllowedNamespaces, SELECTOR_FIELDS } from "./allowed-namespaces.ts";
 import { SERVICE_ACCOUNT_IDENTITY } from "../core/capa-kinds.ts";
-import { field, isJsonObject } from "../formats/json.ts";
-import { expressionFaults, matchLabelFaults, readLabelSelector } from "../formats/label-selector.ts";
-import { NAME_LABEL } from "../formats/names.ts";
+import { field, type FieldPath, isJsonObject, type JsonObject, valueAt } from "../formats/json.ts";
+import { expressionFaults, matchLabelFaults, OPERATORS, readLabelSelector } from "../formats/label-selector.ts";
+import { labelKeyFaults, labelValueFaults, NAME_LABEL } from "../formats/names.ts";
+import { NameIndex } from "../formats/nearest.ts";
 import { quote } from "../formats/text.ts";
 import { type CheckContext, type Fault, isComplete, type QuickCheck } from "../core/check.ts";
 import { misspelledNamespace, tenantLabelFaults } from "../core/fault-texts.ts";
-import { checkOf } from "../core/field-rule.ts";
+import { checkOf, type FieldRule } from "../core/field-rule.ts";
+import { by, meant, remove, type Repair, repairsOf, safely, set, unsafe } from "../core/repair.ts";
 import type { IdentityChange } from "./identity-change.ts";
 import { NAMESPACE_NAME } from "../core/value-types.ts";
 import { NEEDS } from "../core/requirements.ts";
@@ -72,7 +74,7 @@ export const CI_04: QuickCheck<IdentityChange> = {
   },
 };
 
-export const CI_05 = checkOf<IdentityChange>({
+const NAME_RULE = checkOf<IdentityChange>({
   id: "CI-05",
   severity: "deny",
   reason: "Names in the list are literal, and * is not a wildcard. No namespace can have such a name. The check only "
@@ -88,8 +90,30 @@ export const CI_05 = checkOf<IdentityChange>({
     ? `namespace ${name} does not exist`
     : change.origin === "cluster" ? null : misspelledNamespace(change.inventory, name);
   if (message === null) return;
-  yield { message, fix: "correct the name, or create the namespace", severity: "warn" };
+  yield { message, severity: "warn" };
 });
+
+export const CI_05: FieldRule & QuickCheck<IdentityChange> = {
+  ...NAME_RULE,
+  *find(change): Iterable<Fault> {
+    for (const fault of NAME_RULE.find(change)) yield { ...fault, repairs: listedNameRepairs(change, fault) };
+  },
+};
+
+/** Returns the repairs of a listed name that is no namespace: the name that is meant, before fewer names. */
+function listedNameRepairs(change: IdentityChange, { path, severity }: Fault): readonly Repair[] {
+  const { object, inventory } = change;
+  const name = String(valueAt(object, path));
+  const near = meant(path, inventory.namespaces.misspelledBy(name));
+  if (near.length > 0) return isComplete(change) ? near : unsafe(near);
+  if (severity !== "warn") return by(remove(path));
+  const namespace = { apiVersion: "v1", kind: "Namespace", namespace: null, name };
+  const create = { path: [], of: namespace, value: { apiVersion: "v1", kind: "Namespace", metadata: { name } } };
+  return [
+    { when: "unless it will be created later", edits: [remove(path)] },
+    { when: "to let it use the identity", edits: [create] },
+  ];
+}
 
 /** Whether the namespace certainly does not exist. Manifests often contain only some namespaces of a cluster. */
 function isMissing(name: string, change: CheckContext): boolean {
@@ -105,15 +129,43 @@ export const CI_06: QuickCheck<IdentityChange> = {
     + "use the identity.",
   fix: "use the Kubernetes syntax of label selectors",
   example: "spec: {allowedNamespaces: {selector: {matchExpressions: [{key: team, operator: Is, values: [a]}]}}}",
-  *find({ allowed }): Iterable<Fault> {
+  *find({ allowed, object }): Iterable<Fault> {
     const selector = field(allowed, "selector");
     if (!isJsonObject(selector)) return;
     const spec = readLabelSelector(selector);
     for (const faults of [matchLabelFaults(spec), expressionFaults(spec)]) {
-      for (const { path, message } of faults) yield { path: [...ALLOWED, "selector", ...path], message };
+      for (const { path: inner, message } of faults) {
+        const path = [...ALLOWED, "selector", ...inner];
+        yield { path, message, ...repairsOf(selectorRepairs(object, path)) };
+      }
     }
   },
 };
+
+const OPERATOR_NAMES = new NameIndex(OPERATORS);
+
+/** Returns the repairs of a part of a label selector that is not valid. */
+function selectorRepairs(object: JsonObject, path: FieldPath): readonly Repair[] {
+  const [parent, step, value] = [path.slice(0, -1), path.at(-1), valueAt(object, path)];
+  if (step === "operator") return typeof value === "string" ? meant(path, OPERATOR_NAMES.nearest(value)) : NONE;
+  if (step === "values") return valuesRepairs(parent, value, valueAt(object, [...parent, "operator"]));
+  if (typeof step === "object" && labelKeyFaults(step.key).length > 0) return NONE;
+  const faultsOf = step === "key" ? labelKeyFaults : labelValueFaults;
+  if (typeof value !== "string" || faultsOf(value).length === 0) return NONE;
+  return faultsOf(value.trim()).length === 0 ? safely(set(path, value.trim())) : NONE;
+}
+
+/** Returns the repairs of `Exists` or `DoesNotExist` with values, first the one that selects fewer namespaces. */
+function valuesRepairs(path: FieldPath, values: unknown, operator: unknown): readonly Repair[] {
+  // `In` without values: only a person knows them.
+  if (!Array.isArray(values) || values.length === 0) return NONE;
+  const withoutValues = { when: "if the values do not matter", edits: [remove([...path, "values"])] };
+  const other = operator === "Exists" ? "In" : "NotIn";
+  const withValues = { when: "if only these values matter", edits: [set([...path, "operator"], other)] };
+  return operator === "Exists" ? [withValues, withoutValues] : [withoutValues, withValues];
+}
+
+const NONE: readonly never[] = [];
 
 export const CI_08: QuickCheck<IdentityChange> = {
   id: "CI-08",

@@ -1,11 +1,13 @@
 import { NO_CHANGES, type PendingChanges } from "../core/pending-changes.ts";
 import { SECRETS } from "./secrets.ts";
 import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, STATIC_IDENTITY } from "../core/capa-kinds.ts";
-import { field, type JsonObject } from "../formats/json.ts";
+import { field, type FieldPath, type JsonObject } from "../formats/json.ts";
 import { subdomainFaults } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
 import { allowedKey } from "./allowed-namespaces.ts";
 import { type Identity, readIdentity, type RoleIdentity } from "./identity.ts";
+import { by, remove, type Repair, repairsOf, restore, safely, set } from "../core/repair.ts";
+import { IDENTITIES } from "./identities.ts";
 import { type CheckContext, type CheckInput, type Fault, isComplete, type QuickCheck } from "../core/check.ts";
 import { type SecretKey, type SecretMetadata, TOKEN_KEY } from "./identity-secret.ts";
 import { CAPA_NEEDS } from "./requirements.ts";
@@ -17,20 +19,29 @@ export const CI_01: QuickCheck<IdentityChange> = {
   fix: `name the identity ${CONTROLLER_IDENTITY_NAME}`,
   example: "kind: AWSClusterControllerIdentity\nmetadata: {name: other}",
   ofChange: true,
-  *find({ identity, stored }): Iterable<Fault> {
+  *find(change): Iterable<Fault> {
+    const { identity, stored } = change;
     if (identity.kind !== CONTROLLER_IDENTITY) return;
     if (identity.name !== CONTROLLER_IDENTITY_NAME) {
       const message = `the name is ${quote(identity.name)}, not ${CONTROLLER_IDENTITY_NAME}`;
-      yield { path: ["metadata", "name"], message };
+      yield { path: ["metadata", "name"], message, repairs: nameRepairs(change) };
     }
     if (stored?.identity.kind !== CONTROLLER_IDENTITY) return;
     if (allowedKey(identity.allowedNamespaces) === allowedKey(stored.identity.allowedNamespaces)) return;
     const message = "the allowed namespaces change, and the spec is immutable";
     const fix = "delete the identity, and create it with the new spec. While objects use it, first change their "
       + "identityRef, or ask a waiver user to allow the deletion (CI-31)";
-    yield { path: ["spec", "allowedNamespaces"], message, fix };
+    const path = ["spec", "allowedNamespaces"];
+    yield { path, message, fix, repairs: restore(stored.object, path) };
   },
 };
+
+/** A stored identity cannot get another name, and CAPA uses no second one. */
+function nameRepairs({ identity, inventory, operation }: IdentityChange): readonly Repair[] {
+  const reference = { kind: identity.kind, name: CONTROLLER_IDENTITY_NAME };
+  const isNew = operation === "CREATE" && inventory.of(IDENTITIES).get(reference, "") === null;
+  return isNew ? safely(set(["metadata", "name"], CONTROLLER_IDENTITY_NAME)) : by(remove([]));
+}
 
 /** The name of the Secret is empty if the field is missing, and if its value is not a string. */
 function emptyRefFault(value: unknown): string {
@@ -49,13 +60,27 @@ export const CI_11: QuickCheck<IdentityChange> = {
     const name = identity.secretName ?? "";
     const path = ["spec", "secretRef"];
     if (name === "") yield { path, message: emptyRefFault(field(field(object, "spec"), "secretRef")) };
-    else if (subdomainFaults(name).length > 0) yield { path, message: `${quote(name)} is not the name of a Secret` };
+    else if (subdomainFaults(name).length > 0) {
+      const message = `${quote(name)} is not the name of a Secret`;
+      yield { path, message, ...repairsOf(secretNameRepair(path, name)) };
+    }
     const before = stored?.identity.kind === STATIC_IDENTITY ? (stored.identity.secretName ?? "") : name;
     if (before === name) return;
     const message = `secretRef changes from ${quote(before)} to ${quote(name)}`;
-    yield { path, message, fix: "to use another Secret, create another identity" };
+    const fix = "to use another Secret, create another identity";
+    yield { path, message, fix, ...repairsOf(isSecretName(before) ? by(set(path, before)) : []) };
   },
 };
+
+function isSecretName(name: string): boolean {
+  return name !== "" && subdomainFaults(name).length === 0;
+}
+
+/** Returns the repair of a name with blanks around it, or after its namespace. */
+function secretNameRepair(path: FieldPath, name: string): readonly Repair[] {
+  const meantName = name.trim().replace(/^[^/]*\//, "");
+  return isSecretName(meantName) ? safely(set(path, meantName)) : [];
+}
 
 declare module "../core/check.ts" {
   interface CheckInput {

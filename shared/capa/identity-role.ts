@@ -1,11 +1,16 @@
 import { controllerAccountOf } from "../core/resolution.ts";
 import { IDENTITIES } from "./identities.ts";
-import { accountOfIdentity, type Identity, type RoleFields } from "./identity.ts";
+import { accountOfIdentity, type Identity, type RoleFields, type ServiceAccountIdentity } from "./identity.ts";
 import { CONTROLLER_IDENTITY, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY } from "../core/capa-kinds.ts";
 import { quote } from "../formats/text.ts";
-import { policyFaults, type SessionFault, tagFaults, tokenFaults } from "./role-session.ts";
+import {
+  EXPIRATION_LIMITS, MAX_AUDIENCES, policyFaults, type SessionFault, tagFaults, tokenFaults,
+} from "./role-session.ts";
 import { TOKEN_KEY } from "./identity-secret.ts";
-import { DURATION_LIMITS, MAX_CHAINED_SECONDS } from "../core/session.ts";
+import type { FieldPath } from "../formats/json.ts";
+import { roleRepairs } from "../core/role-repairs.ts";
+import { by, remove, type Repair, repairsOf, safely, set } from "../core/repair.ts";
+import { DURATION_LIMITS, MAX_CHAINED_SECONDS, SESSION_NAME_LIMITS } from "../core/session.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import { checkOf } from "../core/field-rule.ts";
 import { type IdentityChange, secretOf } from "./identity-change.ts";
@@ -37,7 +42,13 @@ const ROLE_RULE = checkOf<IdentityChange>({
 });
 
 export const CI_20: QuickCheck<IdentityChange> = {
-  ...ROLE_RULE, find: (change) => (roleOf(change) === null ? [] : ROLE_RULE.find(change)),
+  ...ROLE_RULE,
+  *find(change): Iterable<Fault> {
+    if (roleOf(change) === null) return;
+    for (const fault of ROLE_RULE.find(change)) {
+      yield { ...fault, ...repairsOf(roleRepairs(fault.path, fault.value ?? "")) };
+    }
+  },
 };
 
 const NAME_RULE = checkOf<IdentityChange>({
@@ -65,11 +76,30 @@ export const CI_21: QuickCheck<IdentityChange> = {
   *find(change): Iterable<Fault> {
     const role = roleOf(change);
     if (role === null) return;
-    yield* NAME_RULE.find(change);
+    for (const fault of NAME_RULE.find(change)) yield { ...fault, ...repairsOf(sessionNameRepair(fault)) };
     if ("externalID" in change.identity) yield* EXTERNAL_ID_RULE.find(change);
-    yield* tagFaults(role).map(inSpec);
+    yield* tagFaults(role).map(inSpec).map((fault) => (
+      fault.path.includes("transitiveTags") ? { ...fault, repairs: transitiveRepair(role, fault.path) } : fault
+    ));
   },
 };
+
+/** Returns the repair that replaces the characters that STS rejects. */
+function sessionNameRepair({ path, value = "" }: Fault): readonly Repair[] {
+  const { max } = SESSION_NAME_LIMITS;
+  const name = value.slice(0, LONGEST_NAME).trim().replaceAll(/[^\w+=,.@-]+/g, "-").slice(0, max);
+  return SESSION_NAME.faults(name).length === 0 ? by(set(path, name)) : [];
+}
+
+/** Longer session names are cut before they are searched. */
+const LONGEST_NAME = 1000;
+
+/** Returns the repair that keeps only the keys that the session has. */
+function transitiveRepair({ tags, transitiveTags }: RoleFields, path: FieldPath): readonly Repair[] {
+  const keys = new Set(tags.map(({ key }) => key.toLowerCase()));
+  const kept = transitiveTags.filter((key) => keys.has(key.toLowerCase()));
+  return by(kept.length === 0 ? remove(path) : set(path, kept));
+}
 
 export const CI_22: QuickCheck<IdentityChange> = {
   id: "CI-22",
@@ -80,9 +110,18 @@ export const CI_22: QuickCheck<IdentityChange> = {
   example: "spec: {inlinePolicy: 'allow all'}",
   find: (change) => {
     const role = roleOf(change);
-    return role === null ? [] : policyFaults(role).map(inSpec);
+    return role === null ? [] : policyFaults(role).map((fault) => (
+      { ...inSpec(fault), ...repairsOf(fault.field === "policyARNs" ? policyARNsRepair(role) : []) }
+    ));
   },
 };
+
+/** Returns the repair of policies with blanks around their ARNs, or that are listed twice. */
+function policyARNsRepair(role: RoleFields): readonly Repair[] {
+  const policyARNs = [...new Set(role.policyARNs.map((arn) => arn.trim()))];
+  const isValid = policyFaults({ ...role, policyARNs }).every(({ field }) => field !== "policyARNs");
+  return isValid ? safely(set(["spec", "policyARNs"], policyARNs)) : [];
+}
 
 export const CI_23: QuickCheck<IdentityChange> = {
   id: "CI-23",
@@ -95,7 +134,8 @@ export const CI_23: QuickCheck<IdentityChange> = {
     const { identity, settings } = change;
     // Shipped CAPA does not have the other kind with this field, AWSServiceAccountIdentity.
     if (identity.kind !== ROLE_IDENTITY || identity.policyARNs.length === 0 || settings.runtime === "extended") return;
-    yield { path: ["spec", "policyARNs"], message: "shipped CAPA ignores policyARNs" };
+    const path = ["spec", "policyARNs"];
+    yield { path, message: "shipped CAPA ignores policyARNs", fix: CI_23.fix, repairs: by(remove(path)) };
   },
 };
 
@@ -112,11 +152,14 @@ export const CI_24: QuickCheck<IdentityChange> = {
     if (seconds === null) return;
     const path = ["spec", "durationSeconds"];
     const { min, max } = DURATION_LIMITS;
-    if (seconds < min || seconds > max) yield { path, message: `${seconds} is not ${min} to ${max}` };
-    if (seconds <= MAX_CHAINED_SECONDS || seconds > max) return;
-    const session = sourceSession(change);
-    if (session === null) return;
-    yield { ...session, path, message: `${seconds} is more than ${MAX_CHAINED_SECONDS}, and ${session.message}` };
+    const session = seconds <= MAX_CHAINED_SECONDS ? null : sourceSession(change);
+    const nearest = seconds < min ? min : session === null ? max : MAX_CHAINED_SECONDS;
+    const repairs = by(set(path, nearest));
+    if (seconds < min || seconds > max) yield { path, message: `${seconds} is not ${min} to ${max}`, repairs };
+    else if (session !== null) {
+      const message = `${seconds} is more than ${MAX_CHAINED_SECONDS}, and ${session.message}`;
+      yield { ...session, path, message, repairs };
+    }
   },
 };
 
@@ -160,9 +203,21 @@ export const CI_37: QuickCheck<IdentityChange> = {
   fix: "set expirationSeconds to 600 to 4294967296 and at most 10 audiences, and remove tags and transitiveTags",
   example: "kind: AWSServiceAccountIdentity\nspec: {expirationSeconds: 60}",
   find: ({ identity }) => (
-    identity.kind === SERVICE_ACCOUNT_IDENTITY ? tokenFaults(identity).map(inSpec) : []
+    identity.kind === SERVICE_ACCOUNT_IDENTITY
+      ? tokenFaults(identity).map((fault) => ({ ...inSpec(fault), ...repairsOf(tokenRepairs(identity, fault)) })) : []
   ),
 };
+
+function tokenRepairs(
+  { audiences, expirationSeconds }: ServiceAccountIdentity, { field }: SessionFault,
+): readonly Repair[] {
+  const path = ["spec", field];
+  const { min, max } = EXPIRATION_LIMITS;
+  if (field === "expirationSeconds") return by(set(path, expirationSeconds < min ? min : max));
+  if (field !== "audiences") return by(remove(["spec", "tags"]), remove(["spec", "transitiveTags"]));
+  const different = [...new Set(audiences)];
+  return different.length > MAX_AUDIENCES ? [] : safely(set(path, different));
+}
 
 /** The sidecar runs this check (sidecar/probe/assume-role-probe.ts), so that no admission review waits for AWS. */
 export const CI_35 = {

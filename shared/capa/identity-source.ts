@@ -14,7 +14,11 @@ import {
 import type { Identity, RoleIdentity } from "./identity.ts";
 import { identityChain, referringNamespace } from "./identity-chain.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
+import { repairsOf, safely, set } from "../core/repair.ts";
 import type { IdentityChange } from "./identity-change.ts";
+import {
+  defaultSource, missingSourceRepairs, narrowerSourceRepairs, otherSource, sourceKindRepairs,
+} from "./source-repairs.ts";
 import { SCAN_LIMIT } from "../core/fault-texts.ts";
 import { NEEDS } from "../core/requirements.ts";
 import { CAPA_NEEDS } from "./requirements.ts";
@@ -127,23 +131,29 @@ export const CI_25: QuickCheck<IdentityChange> = {
     const { identity } = change;
     if (identity.kind !== ROLE_IDENTITY) return;
     const kind = identity.source === null ? null : identityKindOf(identity.source.kind);
-    if (identity.source === null) yield { path: PATH, message: "the source is missing" };
+    if (identity.source === null) {
+      yield { path: PATH, message: "the source is missing", ...repairsOf(defaultSource(change)) };
+    }
     else if (kind === null || kind === SERVICE_ACCOUNT_IDENTITY) {
-      yield { path: [...PATH, "kind"], message: `${quote(identity.source.kind)} is not a kind of source` };
+      const message = `${quote(identity.source.kind)} is not a kind of source`;
+      yield { path: [...PATH, "kind"], message, ...repairsOf(sourceKindRepairs(change, identity.source)) };
     } else if (kind === CONTROLLER_IDENTITY && identity.source.name !== CONTROLLER_IDENTITY_NAME) {
       const message = `CAPA uses only the ${CONTROLLER_IDENTITY} named ${CONTROLLER_IDENTITY_NAME}`;
-      yield { path: [...PATH, "name"], message, fix: `set the name to ${CONTROLLER_IDENTITY_NAME}` };
+      const path = [...PATH, "name"];
+      yield { path, message, repairs: safely(set(path, CONTROLLER_IDENTITY_NAME)) };
     } else yield* chainFaults(identity, change);
   },
 };
 
 /** Yields a fault if the chain of the identity has a cycle or too many roles. */
-function* chainFaults(identity: RoleIdentity, { inventory, pending }: IdentityChange): Iterable<Fault> {
+function* chainFaults(identity: RoleIdentity, change: IdentityChange): Iterable<Fault> {
+  const { inventory, pending } = change;
   const { links, broken } = identityChain(inventory, identity, "", { changed: identity, pending: pending.writes });
   const fix = "set sourceIdentityRef to another identity, so that at most 8 roles form a chain";
-  if (broken?.code === "ERR_IDENTITY_DEPTH") yield { path: PATH, message: broken.reason, fix };
-  if (broken?.code !== "ERR_IDENTITY_CYCLE") return;
-  yield { path: PATH, message: `the sources form a cycle: ${links.map(({ name }) => quote(name)).join(" -> ")}`, fix };
+  const isDeep = broken?.code === "ERR_IDENTITY_DEPTH";
+  if (!isDeep && broken?.code !== "ERR_IDENTITY_CYCLE") return;
+  const cycle = `the sources form a cycle: ${links.map(({ name }) => quote(name)).join(" -> ")}`;
+  yield { path: PATH, message: isDeep ? broken.reason : cycle, fix, ...repairsOf(otherSource(change)) };
 }
 
 export const CI_26: QuickCheck<IdentityChange> = {
@@ -155,9 +165,11 @@ export const CI_26: QuickCheck<IdentityChange> = {
   requires: [CAPA_NEEDS.identities, NEEDS.complete],
   section: "missingSources",
   inAudit: { severity: "deny" },
-  *find({ identity, inventory }): Iterable<Fault> {
-    const source = missingSource(identity, inventory);
-    if (source !== null) yield { path: PATH, message: `${describeIdentity(source)} does not exist` };
+  *find(change): Iterable<Fault> {
+    const source = missingSource(change.identity, change.inventory);
+    if (source === null) return;
+    const message = `${describeIdentity(source)} does not exist`;
+    yield { path: PATH, message, ...repairsOf(missingSourceRepairs(change, source)) };
   },
 };
 
@@ -187,17 +199,19 @@ export const CI_27: ScanningCheck<IdentityChange> = {
     const isItself = source.kind === identity.kind && source.name === identity.name;
     const [own, other] = [identity.allowedNamespaces, source.allowedNamespaces];
     const { namespaces, isDisjoint } = yield* narrowerSource(inventory, own, isItself ? own : other, SCAN_LIMIT);
-    const path = ["spec", "allowedNamespaces"];
+    if (!isDisjoint && namespaces.length === 0) return [];
+    const isWhole = namespaces.length < SCAN_LIMIT;
+    const repairs = narrowerSourceRepairs(change, { source, namespaces, isWhole, isDisjoint });
+    const place = { path: ["spec", "allowedNamespaces"], ...repairsOf(repairs) };
     if (isDisjoint) {
       const message = `no namespace may use the identity: its source ${describeIdentity(source)} allows none of the `
         + "namespaces that the identity allows";
-      return [{ path, message }];
+      return [{ ...place, message }];
     }
-    if (namespaces.length === 0) return [];
     const list = listOf(namespaces.toSorted(compareText), namespaces.length, SCAN_LIMIT);
     const count = countOf(namespaces.length, "namespace", SCAN_LIMIT);
     const message = printable(`the source ${describeIdentity(source)} does not allow ${count}: ${list}`);
-    return [{ path, message, severity: "warn" }];
+    return [{ ...place, message, severity: "warn" }];
   },
 };
 

@@ -1,9 +1,12 @@
-import { IDENTITIES } from "./identities.ts";
+import { IDENTITIES, identityObjectName } from "./identities.ts";
 import { allowedKey } from "./allowed-namespaces.ts";
 import { identityChain, referrerName, visitDirectUsers, visitUsers } from "./identity-chain.ts";
 import { accountOfIdentity, type Identity } from "./identity.ts";
 import { CONTROLLER_IDENTITY, describeIdentity, ROLE_IDENTITY, STATIC_IDENTITY } from "../core/capa-kinds.ts";
-import { referenceOf, type Referrer } from "./referrer.ts";
+import { by, type ObjectName, type Repair, repairsOf, restore } from "../core/repair.ts";
+import { field, type FieldPath, isSame, valueAt } from "../formats/json.ts";
+import { apiVersionOf } from "../formats/object-meta.ts";
+import { referenceOf, type Referrer, referrerPath } from "./referrer.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { countOf, listOf, printable } from "../formats/text.ts";
 import type { Paced } from "../formats/paced.ts";
@@ -39,17 +42,15 @@ function useKey(identity: Identity): string {
   return JSON.stringify([identity.kind, allowed, source, secret]);
 }
 
-/** Returns the names of the objects that may use their identity before the change, but not afterwards. */
-function* losingUsers({ identity, inventory }: IdentityChange, before: Identity | undefined): Paced<string[]> {
-  const names: string[] = [];
-  if (before === undefined || isSameUse(before, identity)) return names;
+/** Returns the objects that may use their identity before the change, but not afterwards. */
+function* losingUsers({ identity, inventory }: IdentityChange, before: Identity | undefined): Paced<Referrer[]> {
+  const users: Referrer[] = [];
+  if (before === undefined || isSameUse(before, identity)) return users;
   yield* visitUsers(inventory, identity, (user) => {
-    if (isAllowed(user, inventory, before) && !isAllowed(user, inventory, identity)) {
-      names.push(referrerName(user));
-    }
-    return names.length < MAX_USERS;
+    if (isAllowed(user, inventory, before) && !isAllowed(user, inventory, identity)) users.push(user);
+    return users.length < MAX_USERS;
   });
-  return names;
+  return users;
 }
 
 export const CI_07: ScanningCheck<IdentityChange> = {
@@ -64,11 +65,17 @@ export const CI_07: ScanningCheck<IdentityChange> = {
   on: ["UPDATE"],
   ofChange: true,
   *scan(change) {
-    const names = yield* losingUsers(change, change.stored?.identity);
-    if (names.length === 0) return [];
-    return [{ path: ["spec"], message: usersText(names, "lose") }];
+    const { object, stored } = change;
+    const names = (yield* losingUsers(change, stored?.identity)).map(referrerName);
+    if (stored === null || names.length === 0) return [];
+    const paths = USED_FIELDS.filter((path) => !isSame(valueAt(object, path), valueAt(stored.object, path)));
+    return [{ path: ["spec"], message: usersText(names, "lose"), repairs: restore(stored.object, ...paths) }];
   },
 };
+
+/** The fields that decide who may use an identity. */
+const USED_FIELDS: readonly FieldPath[] = ["allowedNamespaces", "sourceIdentityRef", "secretRef"]
+  .map((name) => ["spec", name]);
 
 /** CI-07 for a new controller identity in a cluster. Of manifests, AC-02 reports the clusters. */
 export const CI_07_OF_NEW: ScanningCheck<IdentityChange> = {
@@ -80,8 +87,9 @@ export const CI_07_OF_NEW: ScanningCheck<IdentityChange> = {
   *scan(change) {
     const { identity, origin } = change;
     if (identity.kind !== CONTROLLER_IDENTITY || origin === "file") return [];
-    const names = yield* losingUsers(change, { ...identity, allowedNamespaces: { type: "all" } });
-    if (names.length === 0) return [];
+    const users = yield* losingUsers(change, { ...identity, allowedNamespaces: { type: "all" } });
+    if (users.length === 0) return [];
+    const names = users.map(referrerName);
     return [{ path: ["spec"], message: `${usersText(names, "use")}, but it does not allow their namespaces` }];
   },
 };
@@ -97,7 +105,7 @@ export const CI_30: ScanningCheck<IdentityChange> = {
   requires: [CAPA_NEEDS.clusters],
   on: ["UPDATE"],
   ofChange: true,
-  *scan({ identity, inventory, stored }) {
+  *scan({ identity, inventory, stored }): Paced<readonly Fault[]> {
     if (identity.kind !== ROLE_IDENTITY || stored?.identity.kind !== ROLE_IDENTITY) return [];
     const [from, to] = [accountOfIdentity(stored.identity), accountOfIdentity(identity)];
     if (from === null || to === null || from === to) return [];
@@ -108,22 +116,48 @@ export const CI_30: ScanningCheck<IdentityChange> = {
     });
     if (names.length === 0) return [];
     const message = printable(`the role moves from account ${from} to account ${to}, and ${usersText(names, "use")}`);
-    return [{ path: ["spec", "roleARN"], message }];
+    const path = ["spec", "roleARN"];
+    return [{ path, message, repairs: restore(stored.object, path) }];
   },
 };
 
+/** An object that refers to an identity. */
+interface DirectUser {
+  readonly text: string;
+  readonly of: ObjectName;
+  /** The field with the reference. */
+  readonly path: FieldPath;
+}
+
 /** Returns the objects and the identities that refer to the identity. */
-function* directUsers({ identity, inventory }: IdentityChange): Paced<string[]> {
-  const names: string[] = [];
+function* directUsers({ identity, inventory }: IdentityChange): Paced<DirectUser[]> {
+  const users: DirectUser[] = [];
   for (const dependent of inventory.of(IDENTITIES).withSource(identity)) {
-    if (names.length >= MAX_USERS) return names;
-    names.push(describeIdentity(dependent));
+    if (users.length >= MAX_USERS) return users;
+    const path = ["spec", "sourceIdentityRef"];
+    users.push({ text: describeIdentity(dependent), of: identityObjectName(dependent), path });
   }
   yield* visitDirectUsers(inventory, identity, (user) => {
-    if (!user.deleting) names.push(referrerName(user));
-    return names.length < MAX_USERS;
+    const of = { apiVersion: apiVersionOf(user), kind: user.kind, namespace: user.namespace, name: String(user.name) };
+    if (!user.deleting) users.push({ text: referrerName(user), of, path: referrerPath(user) });
+    return users.length < MAX_USERS;
   });
-  return names;
+  return users;
+}
+
+/**
+ * Returns the repair that gives all users a copy of the identity, which has the same account. The users of the identity
+ * `default` cannot use a copy.
+ */
+function copyRepair({ identity, inventory, object }: IdentityChange, users: readonly DirectUser[]): readonly Repair[] {
+  const { kind, namespace } = identity;
+  const copy = { kind, name: `${identity.name}-copy` };
+  const isFree = inventory.of(IDENTITIES).get(copy, namespace) === null;
+  if (kind === CONTROLLER_IDENTITY || users.length >= MAX_USERS || !isFree) return [];
+  const of = identityObjectName({ ...copy, namespace });
+  const metadata = { name: copy.name, ...(namespace !== "" && { namespace }) };
+  const value = { apiVersion: of.apiVersion, kind, metadata, spec: field(object, "spec") };
+  return by({ path: [], of, value }, ...users.map((user) => ({ path: user.path, of: user.of, value: copy })));
 }
 
 const DEFAULT_FIX = "delete these objects first, or change their reference. To change the allowed namespaces, "
@@ -141,8 +175,10 @@ export const CI_31: ScanningCheck<IdentityChange> = {
   on: ["DELETE"],
   ofChange: true,
   *scan(change): Paced<readonly Fault[]> {
-    const names = yield* directUsers(change);
-    const fix = change.identity.kind === CONTROLLER_IDENTITY ? { fix: DEFAULT_FIX } : {};
-    return names.length === 0 ? [] : [{ path: [], message: usersText(names, "use"), ...fix }];
+    const users = yield* directUsers(change);
+    if (users.length === 0) return [];
+    const fix = change.identity.kind === CONTROLLER_IDENTITY ? DEFAULT_FIX : CI_31.fix;
+    const message = usersText(users.map(({ text }) => text), "use");
+    return [{ path: [], message, fix, ...repairsOf(copyRepair(change, users)) }];
   },
 };

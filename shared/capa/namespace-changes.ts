@@ -3,6 +3,7 @@ import { ofChange } from "../core/binding.ts";
 import type { Check, Fault, QuickCheck, ScanningCheck } from "../core/check.ts";
 import { SCAN_LIMIT } from "../core/fault-texts.ts";
 import type { Inventory } from "../core/inventory.ts";
+import { by, restoreEntries } from "../core/repair.ts";
 import type { Extra } from "../core/judge.ts";
 import { NAMESPACE_DELETION, namespaceChange, type NamespaceChange } from "../core/namespace-change.ts";
 import { NAMESPACE } from "../core/namespace-kind.ts";
@@ -42,7 +43,8 @@ export const NS_12: ScanningCheck<NamespaceChange> = {
     const list = listOf(losing.toSorted(compareText), losing.length, SCAN_LIMIT);
     const count = countOf(losing.length, "object", SCAN_LIMIT);
     const message = printable(`with the new labels, an identity no longer allows the namespace for ${count}: ${list}`);
-    return [{ path: ["metadata", "labels"], message }];
+    const path = ["metadata", "labels"];
+    return [{ path, message, repairs: by(...restoreEntries(path, stored.labels, state.labels)) }];
   },
 };
 

@@ -9,7 +9,7 @@ const CASES: readonly CapaCase[] = [
   ["CI-33", "a kind that does not exist", { ...roleIdentity("r"), kind: "AWSClusterIdentityIdentity" },
     [/^deny CI-33 kind: "AWSClusterIdentityIdentity" is not a kind of CAPA; expected AWSCluster.*, .* or .*\. Write/]],
   ["CI-33", "a misspelled group", { ...roleIdentity("r"), apiVersion: "infrastructure.cluster.xk8s.io/v1beta2" },
-    [/^deny CI-33 apiVersion: "AWSClusterRoleIdentity" is not in group "infra.*; expected infra.* Write .*beta2\.$/]],
+    [/^deny CI-33 apiVersion: "AWSClusterRoleIdentity" is not in group "infra.*; expected infra.* Write .*beta2"\.$/]],
   ["CI-33", "a misspelled kind of a cluster", { ...clusterObject("c", null), kind: "AWSClutser" },
     [/^deny CI-33 kind: "AWSClutser" is not a kind of CAPA; expected AWSCluster\. Write/]],
   ["CI-33", "a control plane in the group of the identities", { ...clusterObject("c", null), kind: "ROSAControlPlane" },

@@ -23,17 +23,21 @@ interface More extends CapaInput {
 }
 type Input = readonly [own: unknown, source: unknown, more?: More];
 /** Returns the findings of CI-27 for a role identity that allows `own`, with a source that allows `source`. */
-function lines([own, source, { known = NAMESPACES, ...more } = {}]: Input): string[] {
+function linesWithFix([own, source, { known = NAMESPACES, ...more } = {}]: Input): string[] {
   const objects = [staticIdentity("s", source), ...known];
   return capaLines("CI-27", roleIdentity("r", "static/s", own), { objects, ...more });
 }
 
-const FIX = "Give the source the same allowedNamespaces as this identity, or allow fewer namespaces here.";
+/** Returns the same without the fix. */
+function lines(input: Input): string[] {
+  return linesWithFix(input).map((line) => line.replace(/\. .*/, "."));
+}
+
 const partial = (names: string): string => (
-  `warn CI-27 spec.allowedNamespaces: the source AWSClusterStaticIdentity "s" does not allow ${names}. ${FIX}`
+  `warn CI-27 spec.allowedNamespaces: the source AWSClusterStaticIdentity "s" does not allow ${names}.`
 );
 const DISJOINT = "deny CI-27 spec.allowedNamespaces: no namespace may use the identity: its source "
-  + `AWSClusterStaticIdentity "s" allows none of the namespaces that the identity allows. ${FIX}`;
+  + `AWSClusterStaticIdentity "s" allows none of the namespaces that the identity allows.`;
 const A1 = list("a1");
 const MANY = Array.from({ length: 30 }, (_, i) => `n${i}`);
 const LONG = "a".repeat(1_000_000);
@@ -70,6 +74,22 @@ testRows("CI-27 warns about namespaces that the source does not allow, and denie
   ["CI-05 denies the names", [list(LONG, "A"), A1]],
   ["no possible name is allowed", [list(LONG, "x"), A1], DISJOINT],
 ]);
+
+const SOURCE = "AWSClusterStaticIdentity s";
+testRows("CI-27 says how to allow the same namespaces, first fewer, then more", linesWithFix, [
+  ["a list", [list("a1", "x"), A1],
+    /To allow fewer namespaces, set spec.* to \["a1"\]; or to allow them in the source, set .* s to \["a1","x"\]\.$/],
+  ["another list", [A1, list("b1")], new RegExp(`allows\\. To allow them in the source, set .* of ${SOURCE} to `)],
+  ["no namespace", [A1, null], new RegExp(`set spec\\.allowedNamespaces of ${SOURCE} to {"list":\\["a1"\\]}\\.$`)],
+  ["a selector", [{ ...list("x"), ...TEAM_A }, list("x", "a1")], /\. To allow them in the source, set/],
+  ["more than the list contains", [list(...MANY, "a1"), A1], /\. Give the source the same allowedNamespaces/],
+]);
+
+test("CI-27 does not change the identity default, whose spec is immutable", (t) => {
+  const objects = [controllerIdentity(list("b1"))];
+  t.match(capaLines("CI-27", roleIdentity("r", "controller", A1), { objects }), [/\. Give the source the same/]);
+  t.end();
+});
 
 for (const origin of ["file", "cluster"] as const) {
   testRows(`CI-27 omits a namespace if the result depends on unknown labels: ${origin}`, lines, [
