@@ -24,9 +24,8 @@ function lines([from, to, objects, more = {}]: Input): string[] {
 }
 
 const line = (list: string): string => (
-  `deny NS-12 metadata.labels: with the new labels, an identity no longer allows the namespace for ${list}. Keep the `
-    + `labels `
-    + "that the identities select, or first add the namespace to allowedNamespaces.list of the identities."
+  `deny NS-12 metadata.labels: with the new labels, an identity no longer allows the namespace for ${list}. Set `
+    + 'metadata.labels[team] to "a".'
 );
 const OF_C1 = line('1 object: AWSCluster ns1/c1 (AWSClusterStaticIdentity "s")');
 const account = identityObject("AWSServiceAccountIdentity", "sa", { roleARN: roleARN("a") }, { namespace: "ns1" });
@@ -50,7 +49,7 @@ testRows("NS-12 denies a label change after which an identity no longer allows t
   ["at CREATE", [null, {}, [C1]]],
   ["at DELETE", [null, A, [C1, namespaceObject("ns1", A)], { operation: "DELETE" }]],
   ["at most 20 objects", [A, {}, Array.from({ length: 30 }, (_, i) => clusterObject(`c${i}`, "static/s"))],
-    /for at least 20 objects: .* and others\. Keep/],
+    /for at least 20 objects: .* and others\. Set/],
 ]);
 
 testRows("NS-12 can be waived", (id: string) => {

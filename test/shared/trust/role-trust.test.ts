@@ -10,6 +10,7 @@ import { inventoryWith, mapObject, selectorObject, SETTINGS_BY_DEFAULT } from ".
 import { callerOf, reviewOf } from "./review.ts";
 import { allow, APP, type Fields, ROLE } from "./trust-cases.ts";
 import { lineOf } from "../core/findings.ts";
+import { applyRepairs } from "../core/repaired.ts";
 
 const WITH_OTHERS = [allow({ AWS: [APP, "arn:aws:iam::111122223333:user/jane"] })];
 const CALLERS = [callerOf(), callerOf({ via: "capa" })];
@@ -26,7 +27,9 @@ function lines(object: JsonObject, { trust = [], settings = {}, known = [] }: Ci
   const input = {
     object, old: null, requester: null, origin: "file", inventory, trust: reviewOf({ trust, callers: CALLERS }),
   } as const;
-  const { findings } = runChecks(input, { ...SETTINGS_BY_DEFAULT, ...settings });
+  const all = { ...SETTINGS_BY_DEFAULT, ...settings };
+  const { findings } = runChecks(input, all);
+  applyRepairs({ input, settings: all, known: [object, ...known] }, { findings });
   return findings.filter(({ code }) => code.startsWith("TR-")).map(lineOf);
 }
 
