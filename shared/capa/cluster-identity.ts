@@ -38,11 +38,12 @@ export const AC_01: QuickCheck<ClusterChange> = {
     const { referrer, resolution, stored } = change;
     const { code, chain = [] } = resolution;
     const index = chain.findIndex(({ allowed }) => !allowed);
-    if (code !== "ERR_IDENTITY_UNKNOWN" || index < 0) return;
+    const link = chain[index];
+    if (code !== "ERR_IDENTITY_UNKNOWN" || link === undefined) return;
     const isChanged = stored !== null && !isSameReference(stored.written, referrer.written);
     const severity = isChanged ? {} : { severity: "warn" as const };
     const { fix, message } = unknownFault(chain, index, referrer);
-    const repairs = unknownRepairs(change, chain, index);
+    const repairs = unknownRepairs(change, link, chain[index - 1]);
     yield { path: referrerPath(referrer), message, ...(repairs.length === 0 ? { fix } : { repairs }), ...severity };
   },
 };

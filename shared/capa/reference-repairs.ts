@@ -11,7 +11,7 @@ import { clusterAccount } from "./cluster-account.ts";
 import { IDENTITIES, identityObjectName } from "./identities.ts";
 import { identityChain, referringNamespace } from "./identity-chain.ts";
 import { isUnknownAccount, readReference } from "./identity.ts";
-import { type Referrer, referrerPath } from "./referrer.ts";
+import { credentialsOf, type Referrer, referrerPath } from "./referrer.ts";
 import { resolveReferrer } from "./resolve-identity.ts";
 import { createDefault } from "./source-repairs.ts";
 
@@ -93,10 +93,10 @@ export function misplacedRepairs(change: ReferenceChange, from: FieldPath, to: F
   return isUsableValue(change, reference) ? safely(...edits) : [];
 }
 
-/** Returns the repairs of an identity of the chain that does not exist. */
-export function unknownRepairs(change: ReferenceChange, chain: readonly ChainLink[], index: number): readonly Repair[] {
-  const [before, link] = [chain[index - 1], chain[index]];
-  if (link === undefined) return [];
+/** Returns the repairs of an identity of the chain that does not exist. `before` is the one whose source it is. */
+export function unknownRepairs(
+  change: ReferenceChange, link: IdentityReference, before: ChainLink | undefined,
+): readonly Repair[] {
   const { inventory, referrer } = change;
   const { kind } = link;
   if (kind === CONTROLLER_IDENTITY && link.name === CONTROLLER_IDENTITY_NAME) {
@@ -121,10 +121,9 @@ export function refusedRepairs(change: ReferenceChange): readonly Repair[] {
 }
 
 /** Returns the edits that allow the namespace in each identity of the chain; none if that is not enough. */
-function allowEdits({ inventory, referrer, resolution: { chain: [first] = [] } }: ReferenceChange): readonly Edit[] {
+function allowEdits({ inventory, referrer }: ReferenceChange): readonly Edit[] {
   const { namespace } = referrer;
-  if (first === undefined) return [];
-  const { identities, broken } = identityChain(inventory, first, namespace);
+  const { identities, broken } = identityChain(inventory, credentialsOf(referrer), namespace);
   const referring = referringNamespace(inventory, namespace);
   const refusing = identities.flatMap((one) => (
     "allowedNamespaces" in one && !allowsNamespace(one.allowedNamespaces, referring).allowed ? [one] : []

@@ -46,18 +46,20 @@ export const NS_04_OF_OTHERS: ScanningCheck<NamespaceChange> = {
       namespaces.add(resource.namespace);
       return !affected.isFull;
     });
-    const repairs = repairsFor(change, namespaces, account);
+    const repairs = repairsFor({ ...change, stored }, namespaces, account);
     return affected.faults(annotationPath(OWNER_ACCOUNT_ANNOTATION))
       .map((fault) => ({ ...fault, fix: NS_04_OF_OTHERS.fix, ...repairsOf(repairs) }));
   },
 };
 
 /** Returns the repairs that keep a namespace that names the account. CARM does not read the annotations of all. */
-function repairsFor(change: NamespaceChange, others: ReadonlySet<string>, account: string): readonly Repair[] {
+function repairsFor(
+  change: NamespaceChange & { readonly stored: NamespaceState }, others: ReadonlySet<string>, account: string,
+): readonly Repair[] {
   const isRead = ![...others].some((name) => IGNORED_NAMESPACES.has(name));
   const named = isRead ? [{ when: "to name the account elsewhere", edits: namedBy(others, account) }] : [];
   if (change.operation === "DELETE") return named;
-  return [{ when: "to keep the account", edits: oldChoices(change) }, ...named];
+  return [{ when: "to keep the account", edits: oldChoices(change, change.stored) }, ...named];
 }
 
 /** Returns the account that the annotations of the namespace name; null if they name none, or a team instead. */

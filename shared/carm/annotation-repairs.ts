@@ -1,5 +1,5 @@
 import { OWNER_ACCOUNT_ANNOTATION } from "../core/annotation-keys.ts";
-import type { NamespaceChange } from "../core/namespace-change.ts";
+import type { NamespaceChange, NamespaceState } from "../core/namespace-change.ts";
 import { roleRepairs } from "../core/role-repairs.ts";
 import { type Edit, meant, type Repair, safely, set, unsafe } from "../core/repair.ts";
 import { ACCOUNT_ID } from "../formats/arn.ts";
@@ -54,11 +54,11 @@ export function digitsOf(text: string): string | null {
 }
 
 /** Returns the edits that restore the annotations that chose the role before the change. */
-export function oldChoices({ settings, state, stored }: NamespaceChange): readonly Edit[] {
-  const keys = stored === null ? [] : choosingAnnotations(settings);
-  const values = keys.map((key) => [key, stored?.annotations.get(key)] as const);
-  return values.filter(([key, old]) => old !== state.annotations.get(key))
-    .map(([key, old]) => set(annotationPath(key), old));
+export function oldChoices(
+  { settings, state }: Pick<NamespaceChange, "settings" | "state">, { annotations }: NamespaceState,
+): readonly Edit[] {
+  return choosingAnnotations(settings).filter((key) => annotations.get(key) !== state.annotations.get(key))
+    .map((key) => set(annotationPath(key), annotations.get(key)));
 }
 
 /** Returns the edits that name an account on other namespaces. */

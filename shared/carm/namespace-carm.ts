@@ -45,7 +45,7 @@ export const NS_03: QuickCheck<NamespaceChange> = {
     if (fault === null) return;
     const repairs = fault.repairs();
     const wasMissing = stored === null || missingRoleFault({ ...change, state: stored }) !== null;
-    const all = repairs.length > 0 || wasMissing ? repairs : by(...oldChoices(change));
+    const all = repairs.length > 0 || wasMissing ? repairs : by(...oldChoices(change, stored));
     yield { path: fault.path, message: fault.message, fix: NS_03.fix, ...repairsOf(all) };
   },
 };

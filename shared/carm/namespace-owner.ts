@@ -46,7 +46,7 @@ export const NS_04: ScanningCheck<NamespaceChange> = {
       if (effect !== null) affected.add(resource, effect);
       return !affected.isFull;
     });
-    const repairs = by(...oldChoices(change));
+    const repairs = by(...oldChoices(change, stored));
     return affected.faults(annotationPath(changed)).map((fault) => ({ fix: NS_04.fix, ...fault, repairs }));
   },
 };

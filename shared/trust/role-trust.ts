@@ -1,7 +1,8 @@
 import type { NamedRole } from "../core/role-target.ts";
 import type { Extra } from "../core/judge.ts";
 import { bindChecks } from "../core/bind.ts";
-import type { FieldPath } from "../formats/json.ts";
+import { annotationPath, type FieldPath } from "../formats/json.ts";
+import { DURATION_SECONDS_ANNOTATION } from "../core/annotation-keys.ts";
 import { by, type Repair, repairsOf, set } from "../core/repair.ts";
 import { MAX_CHAINED_SECONDS } from "../core/session.ts";
 import { TRUST_CODES, type TrustCode } from "./trust-code.ts";
@@ -53,9 +54,11 @@ export class RoleTrust {
   }
 }
 
-/** Only the duration of an identity is in a field of its own. */
+/** The duration of a selector is in an annotation, that of an identity in a field. A CARM map has none. */
 function durationRepairs(path: FieldPath): readonly Repair[] {
-  return path.at(-1) === "durationSeconds" ? by(set(path, MAX_CHAINED_SECONDS)) : [];
+  if (path.at(-1) === "durationSeconds") return by(set(path, MAX_CHAINED_SECONDS));
+  const annotation = annotationPath(DURATION_SECONDS_ANNOTATION);
+  return path.at(-1) === "arn" ? by(set(annotation, String(MAX_CHAINED_SECONDS))) : [];
 }
 
 type Description = Pick<CheckEntry, "severity" | "reason" | "fix" | "example">;

@@ -20,7 +20,7 @@ const REQUESTER = { username: "jane", groups: [] };
 const ROWS: readonly RepairRow[] = [
   ["AC-00", "a text", cluster("s"), [`identityRef=${STATIC}`], KNOWN],
   ["AC-00", "an unknown text", cluster("x"), [], KNOWN],
-  ["AC-00", "a list", cluster([{ kind: "AWSClusterStaticIdentity", name: "s" }]), [`safe identityRef=${STATIC}`], KNOWN],
+  ["AC-00", "a list", cluster([JSON.parse(STATIC)]), [`safe identityRef=${STATIC}`], KNOWN],
   ["AC-00", "a list of two", cluster([1, 2]), [], KNOWN],
   ["AC-00", "a list of two instead of the stored reference", cluster([1, 2]), [`identityRef=${STATIC}`], OLD],
   ["AC-00", "a kind with two slips", cluster({ kind: "AWSClusterStaticIdentites", name: "s" }),

@@ -11,8 +11,7 @@ export type RepairRow = readonly [
 export function repairsOf(code: string, object: JsonObject, circumstances: Circumstances = {}): string[] {
   const findings = checkChange(object, circumstances).findings.filter((one) => one.code === code);
   return [...new Set(findings.flatMap(({ repairs = [] }) => repairs.map(({ when, isSafe, edits }) => (
-    [...(when === undefined ? [] : [`${when}: `]), ...(isSafe === true ? ["safe "] : []), edits.map(editText).join(", ")]
-      .join("")
+    `${when === undefined ? "" : `${when}: `}${isSafe === true ? "safe " : ""}${edits.map(editText).join(", ")}`
   ))))];
 }
 

@@ -4,10 +4,10 @@ import { RoleTrust } from "../../../shared/trust/role-trust.ts";
 import { auditObjects } from "../../../shared/diagnosis/audit.ts";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
 import { drain } from "../../../shared/formats/paced.ts";
-import type { JsonObject } from "../../../shared/formats/json.ts";
+import type { FieldPath, JsonObject } from "../../../shared/formats/json.ts";
 import { roleIdentity, staticIdentity } from "../capa-objects.ts";
 import { inventoryWith, mapObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
-import { callerOf, reviewOf } from "./review.ts";
+import { callerOf, identityTarget, reviewOf } from "./review.ts";
 import { allow, APP, type Fields, ROLE } from "./trust-cases.ts";
 import { lineOf } from "../core/findings.ts";
 import { applyRepairs } from "../core/repaired.ts";
@@ -83,6 +83,16 @@ test("an identity is judged with the role that assumes its role", async (t) => {
 test("TR-06 points to the duration that an identity states", async (t) => {
   const identity = roleIdentity("clusters", null, {}, { roleARN: ROLE, durationSeconds: 7200 });
   t.match(lines(identity, { trust: [allow({ AWS: APP })] }), [/^deny TR-06 spec\.durationSeconds: .* 7200 seconds/]);
+});
+
+test("TR-06 proposes the longest duration where an object has one", async (t) => {
+  const target = identityTarget({ durationSeconds: 7200 });
+  const review = reviewOf({ trust: [allow({ AWS: APP })], callers: CALLERS });
+  const repairsAt = (path: FieldPath): unknown => (
+    Array.from(new RoleTrust(() => [{ path, target }], review).faults("TR-06"), ({ repairs = [] }) => repairs).flat()
+  );
+  t.match(repairsAt(["spec", "arn"]), [{ edits: [{ path: ["metadata", "annotations", {}], value: "3600" }] }]);
+  t.same(repairsAt(["data", "a"]), []);
 });
 
 test("without exports of IAM the checks do not run, and at an update of the webhook they do not count", async (t) => {
