@@ -96,7 +96,10 @@ const NAME_RULE = checkOf<IdentityChange>({
 export const CI_05: FieldRule & QuickCheck<IdentityChange> = {
   ...NAME_RULE,
   *find(change): Iterable<Fault> {
-    for (const fault of NAME_RULE.find(change)) yield { ...fault, repairs: listedNameRepairs(change, fault) };
+    for (const fault of NAME_RULE.find(change)) {
+      const repairs = listedNameRepairs(change, fault);
+      yield { ...fault, repairs, ...(repairs.length > 1 && { fix: "correct the name, or create the namespace" }) };
+    }
   },
 };
 
