@@ -63,11 +63,10 @@ function explainedCause(
 
 /** Returns how the controllers of a resource notice an annotation, which does not change its generation. */
 function restartsOf({ object, file }: StateObject, related: RelatedObjects<StateObject>): readonly Way[] {
-  const controllers = file === null ? related.ofControllers(object) : [];
-  return controllers.filter((one) => objectReference(one.object).kind === "Deployment").map(({ object: deployment }) => {
-    const { namespace, name } = objectReference(deployment);
-    return { when: "then", command: `kubectl rollout restart deployment/${name} -n ${namespace}` };
-  });
+  const controllers = file === null ? related.ofControllers(object).map((one) => objectReference(one.object)) : [];
+  return controllers.filter(({ kind }) => kind === "Deployment").map(({ namespace, name }) => (
+    { when: "then", command: `kubectl rollout restart deployment/${name} -n ${namespace}` }
+  ));
 }
 
 /** Returns an object like the one that --kind describes, whose name is valid. */

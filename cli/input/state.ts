@@ -55,11 +55,9 @@ export async function readInput(
   const { manifests, faults, unjudged } = input;
   const isEmpty = manifests.length === 0 && faults.length === 0 && !settings.allowEmpty;
   const isListed = isVerbose(settings);
-  writeText(io.stderr, [
-    ...faultLines(input), ...(isListed || isEmpty ? skippedLines(input, isListed, stdinCommand) : []),
-    ...rootLines(input.roots, isListed), ...namespaceLines(input, paths, settings),
-    ...(isListed ? capaLines(input) : []),
-  ], io);
+  const skipped = isListed || isEmpty ? skippedLines(input, isListed, stdinCommand) : [];
+  const notes = [...rootLines(input.roots, isListed), ...namespaceLines(input, paths, settings)];
+  writeText(io.stderr, [...faultLines(input), ...skipped, ...notes, ...capaLines(input, isListed)], io);
   const empty = { file: paths.join(", "), line: null, message: EMPTY };
   const skippedFiles = countSkipped(input.skipped);
   const { capa, roots: found } = input;
@@ -77,8 +75,8 @@ function namespaceLines(
   return [`--namespace ${namespace} has no effect on ${places}, where each namespaced object has a namespace${hint}`];
 }
 
-function capaLines({ capa }: ManifestInput): string[] {
-  if (capa === null || !capa.isUsed) return [];
+function capaLines({ capa }: ManifestInput, isListed: boolean): string[] {
+  if (!isListed || capa === null || !capa.isUsed) return [];
   return [`identities are judged as CAPA ${capa.version} stores them, the version in Deployment ${CAPA_DEPLOYMENT} `
     + "(--capa-version states another)"];
 }

@@ -1,21 +1,11 @@
-import { nearestRoleARN } from "../formats/arn.ts";
-import type { FieldPath } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 import type { Fault } from "../core/check.ts";
 import { checkOf } from "../core/field-rule.ts";
-import { by, type Repair, safely, set } from "../core/repair.ts";
+import { roleRepairs } from "../core/role-repairs.ts";
 import { ARN, FILLED, ROLE_ARN } from "../core/value-types.ts";
 
 const AT = [["spec", "arn"]] as const;
 const FIX = "write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME";
-
-/** Returns the repair that writes the role that is probably meant. */
-export function roleRepairs(text: string, path: FieldPath): readonly Repair[] {
-  const near = nearestRoleARN(text);
-  if (near === null) return NONE;
-  const edit = set(path, near.arn);
-  return near.isSure ? safely(edit) : by(edit);
-}
 
 const NONE: readonly never[] = [];
 
@@ -47,7 +37,7 @@ export const IRS_02 = checkOf({
   says: (value, faults) => `${value} is not an ARN: ${faults}`,
   policySays: "the value is not an ARN",
   dropsSelector: true,
-  repairs: roleRepairs,
+  repairs: (value, path) => roleRepairs(path, value),
 });
 
 export const IRS_03 = checkOf({
@@ -62,7 +52,7 @@ export const IRS_03 = checkOf({
   within: ARN,
   says: (value, faults) => `${value} is not the ARN of an IAM role: ${faults}`,
   policySays: "the value is not the ARN of an IAM role",
-  repairs: roleRepairs,
+  repairs: (value, path) => roleRepairs(path, value),
 }, reservedFaults);
 
 /**

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { existenceFindings } from "../../../shared/ack/adoption.ts";
 import { applyEdits } from "../../../shared/core/repair.ts";
-import type { JsonObject } from "../../../shared/formats/json.ts";
+import { type JsonObject, valueAt } from "../../../shared/formats/json.ts";
 import { bucketObject } from "../objects.ts";
 
 const POLICY = { "services.k8s.aws/adoption-policy": "adopt-or-create" };
@@ -18,8 +18,8 @@ function adopted(message: string, annotations: JsonObject = {}): Adopted {
   const object = bucketObject({ annotations }, { status: { conditions } });
   const [finding] = existenceFindings(object);
   const [repair] = finding?.repairs ?? [];
-  const metadata = Object(applyEdits(object, repair?.edits ?? [])?.["metadata"]);
-  return { fix: finding?.fix, when: repair?.when, annotations: repair === undefined ? null : metadata.annotations };
+  const after = valueAt(applyEdits(object, repair?.edits ?? []), ["metadata", "annotations"]);
+  return { fix: finding?.fix, when: repair?.when, annotations: repair === undefined ? null : after };
 }
 
 test("adopts by the fields of the object, or by those that identify the AWS resource", (t) => {
