@@ -161,6 +161,8 @@ export const IRS_40: QuickCheck<SelectorChange> = {
 function sessionRepairs(annotation: string, extras: SessionExtras): readonly Repair[] {
   const value = annotationOf(annotation, extras);
   if (value !== null && annotation === EXTERNAL_ID_ANNOTATION) return [];
+  // A template has another value in a selector of another namespace.
+  if (value?.includes("{") === true) return [];
   return by({ path: annotationPath(annotation), value: value ?? undefined });
 }
 

@@ -22,14 +22,17 @@ interface Judged {
 /** What is wrong with a repair. */
 export interface FailedRepair {
   readonly code: string;
-  /** `ineffective`: the finding is still there; `denied`: something new is denied. */
-  readonly problem: "ineffective" | "denied";
+  /**
+   * `ineffective`: the finding is still there; `masked`: it is still there, beside another denial; `denied`: something
+   * new is denied.
+   */
+  readonly problem: "ineffective" | "masked" | "denied";
   readonly text: string;
 }
 
 /** Fails unless each repair of each finding corrects it, and nothing new is denied. */
 export function applyRepairs(judged: Judged, result: Pick<CheckResult, "findings">): void {
-  for (const { problem, text } of failedRepairs(judged, result)) fail(`${problem}: ${text}`);
+  for (const { problem, text } of failedRepairs(judged, result)) if (problem !== "masked") fail(`${problem}: ${text}`);
 }
 
 /**
@@ -38,21 +41,34 @@ export function applyRepairs(judged: Judged, result: Pick<CheckResult, "findings
  */
 export function* failedRepairs(judged: Judged, { findings }: Pick<CheckResult, "findings">): Iterable<FailedRepair> {
   for (const finding of findings) {
-    const { code } = finding;
+    const { code, message, path } = finding;
     for (const repair of finding.repairs ?? []) {
       const repaired = afterRepair(judged, repair);
-      if (repaired === null) continue;
-      const text = `${code} ${formatFieldPath(finding.path)}: ${finding.message}: ${JSON.stringify(repair)}`;
-      // A repair of a waiver user waives the finding.
-      const same = (one: Finding): boolean => keyOf(one) === keyOf(finding) && one.waived === finding.waived;
-      const [before, after] = [findings.filter(same).length, repaired.findings.filter(same).length];
-      const denied = newDenials(findings, repaired.findings);
-      const isThere = after >= before && !isListCut(finding, findings, repaired.findings);
-      if (isThere) yield { code, problem: "ineffective", text };
-      else if (denied !== "") yield { code, problem: "denied", text: `${denied}: ${text}` };
-      else REPAIRED.set(code, (REPAIRED.get(code) ?? 0) + 1);
+      const problem = repaired === null ? null : problemOf(finding, findings, repaired.findings);
+      if (problem !== null) {
+        const text = `${code} ${formatFieldPath(path)}: ${message}: ${JSON.stringify(repair)}`;
+        yield { code, text: `${problem.text}${text}`, problem: problem.kind };
+      } else if (repaired !== null) REPAIRED.set(code, (REPAIRED.get(code) ?? 0) + 1);
     }
   }
+}
+
+interface Problem {
+  readonly kind: FailedRepair["problem"];
+  readonly text: string;
+}
+
+function problemOf(finding: Finding, before: readonly Finding[], after: readonly Finding[]): Problem | null {
+  // A repair of a waiver user waives the finding.
+  const same = (one: Finding): boolean => keyOf(one) === keyOf(finding) && one.waived === finding.waived;
+  const isThere = after.filter(same).length >= before.filter(same).length && !isListCut(finding, before, after);
+  if (!isThere) {
+    const denied = newDenials(before, after);
+    return denied === "" ? null : { kind: "denied", text: `${denied}: ` };
+  }
+  // Another fault can cause the same: controllers ignore a selector until all of its faults are corrected.
+  const isMasked = after.some((one) => one.severity === "deny" && one.code !== finding.code);
+  return { kind: isMasked ? "masked" : "ineffective", text: "" };
 }
 
 /** Whether so many faults were found that the list lacks some, and the fault at this path is gone. */

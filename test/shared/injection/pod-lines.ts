@@ -7,6 +7,7 @@ import type { InjectionSettings } from "../../../shared/core/sidecar-settings.ts
 import { controllerPod } from "../../fixtures/pods.ts";
 import { SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { injected, INJECTION } from "../core/injected.ts";
+import { REPAIRED } from "../core/repaired.ts";
 
 /** Returns the finding lines of a new Pod, with `(warn)` after those that do not deny. */
 export function lines(object: JsonObject, injection: InjectionSettings = INJECTION): readonly string[] {
@@ -34,6 +35,7 @@ function applyPodRepairs(
       equal(after.find((one) => one.code === code && one.message === message), undefined, what);
       const added = after.filter((one) => one.severity === "deny" && !codes.has(one.code) && code !== "POD-01");
       deepEqual(added.map(findingLine), [], what);
+      REPAIRED.set(code, (REPAIRED.get(code) ?? 0) + 1);
     }
   }
 }
