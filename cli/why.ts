@@ -1,4 +1,5 @@
 import type { KubernetesAPI } from "../shared/api/api.ts";
+import { ACK_03 } from "../shared/ack/resource-selection.ts";
 import { decisionSettings } from "../shared/core/context.ts";
 import type { SettingsFor } from "../shared/core/settings.ts";
 import { DEFAULT_NAMESPACE, objectReference } from "../shared/formats/object-meta.ts";
@@ -9,9 +10,9 @@ import { explainContext, explainResource } from "./input/explained-resource.ts";
 import { findNamed, parseNamedResource, readNamed } from "./input/named-resource.ts";
 import { conditionReports, isError, type Reported, reportedEvents } from "./input/reported.ts";
 import { isUnreadable, readStates, type State, type StateObject } from "./input/state.ts";
-import { EXIT, type ExitStatus, type IO, isVerbose, writeJSON, writeLines } from "./io.ts";
+import { EXIT, type ExitStatus, type IO, isVerbose, withoutNotes, writeJSON, writeLines } from "./io.ts";
 import { settlementLines } from "./output/controllers.ts";
-import { type Explanation, explanationLines } from "./output/explanation.ts";
+import { type ExplainedCause, type Explanation, explanationLines } from "./output/explanation.ts";
 import { type ResolvedResource, tableFormat } from "./output/resolution-table.ts";
 import { painter } from "./output/terminal.ts";
 import { resourcesIn } from "./resolve.ts";
@@ -33,7 +34,7 @@ export async function runWhy(words: readonly string[], settings: Settings, io: I
   const found = api === undefined ? findNamed(state, wanted) : await readNamed(state, wanted, api);
   const controllers = controllersOfGroup(state.controllers, objectReference(found.object).group);
   const settlement = settleSettings(settings, controllers);
-  const explained = explanationOf(found, state, { ...settings, ...settlement.settings });
+  const explained = await explain(found, state, { ...settings, ...settlement.settings }, io);
   const result = { ...explained, reported: await reportedAbout(found, explained, api) };
   if (settings.output === "json") writeJSON(io, result);
   else writeText(io, { ...result, reported: shownOf(result, settings) });
@@ -52,12 +53,35 @@ function writeText(io: IO, result: Parameters<typeof explanationLines>[0][number
   writeLines(io.stdout, explanationLines([result], painter(io.stdout, io.environment), width));
 }
 
+/**
+ * Explains the resource. If a change of another object is a repair, the other resources of a cluster are read too,
+ * because the repair must not change their roles unseen.
+ */
+async function explain(
+  found: StateObject, state: State, settings: SettledSettings, io: IO,
+): Promise<ResolvedResource & Explanation> {
+  const isFile = state.origin === "file";
+  const explained = explanationOf(found, state, settings, isFile);
+  if (isFile || !explained.causes.some(concernsOthers)) return explained;
+  const quiet = withoutNotes(io, { logLevel: "error" });
+  const [whole] = await readStates(settings, quiet, { stdinCommand: "why RESOURCE --from -", readsControllers: true });
+  return explanationOf(found, whole, settings, whole.unjudged.length === 0);
+}
+
+/** Whether a change of an object other than the resource, whose kind has another name, can correct the cause. */
+function concernsOthers({ code, isOfResource, kind, repairs = [] }: ExplainedCause): boolean {
+  return !isOfResource || code === ACK_03.id
+    || repairs.some(({ changes }) => changes.some(({ object }) => object.kind !== kind));
+}
+
 /** Omits what nearly selects the resource if something does. */
-function explanationOf(found: StateObject, state: State, settings: SettledSettings): ResolvedResource & Explanation {
+function explanationOf(
+  found: StateObject, state: State, settings: SettledSettings, isWhole: boolean,
+): ResolvedResource & Explanation {
   const [asked] = resourcesIn([found]);
   if (asked === undefined) throw new Error("the object is no resource");
   const isComplete = isVerbose(settings);
-  const context = explainContext(state, decisionSettings(settings), { isWhole: state.origin === "file", isComplete });
+  const context = explainContext(state, decisionSettings(settings), { isWhole, isComplete });
   const { explanation, ...explained } = explainResource(asked.query, found, context);
   if (explanation === undefined) return explained;
   if (isComplete || explained.outcome === "default") return { ...explained, explanation };

@@ -47,8 +47,9 @@ export function explainResource(
 }
 
 function explainedCause(
-  { found: one, finding }: Cause<StateObject>, found: StateObject, { inventory, locate, related }: ExplainContext,
+  cause: Cause<StateObject>, found: StateObject, { inventory, locate, related }: ExplainContext,
 ): ExplainedCause {
+  const { found: one, finding } = cause;
   const located = locate(finding, one);
   const ways = (located.repairs ?? []).flatMap(({ when, commands }, i) => commands.map((command, step): Way => (
     { when: step > 0 ? "then" : i > 0 && when !== null ? `or ${when}` : when, command }
@@ -57,7 +58,7 @@ function explainedCause(
   const restarts = finding.code.startsWith("ACK.") ? restartsOf(one, related) : [];
   return {
     ...located, isOfResource: one === found,
-    ways: ways.length > 0 ? [...ways, ...restarts] : editingWays(finding, one, isIgnored),
+    ways: ways.length > 0 ? [...ways, ...restarts] : editingWays(cause, isIgnored),
   };
 }
 

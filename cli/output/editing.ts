@@ -1,6 +1,6 @@
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../../shared/core/ack-groups.ts";
 import { REPLACES_ANNOTATION } from "../../shared/core/annotation-keys.ts";
-import type { Finding } from "../../shared/core/check.ts";
+import type { Cause } from "../../shared/diagnosis/diagnosis.ts";
 import { STDIN } from "../../shared/files/listing.ts";
 import { type FieldPath, formatFieldPath, type JsonObject } from "../../shared/formats/json.ts";
 import { namespaceOrDefault, objectReference } from "../../shared/formats/object-meta.ts";
@@ -17,14 +17,19 @@ export interface Way {
   readonly command: string;
 }
 
-/** Returns how to edit what a finding is about that has no repair. `isIgnored`: controllers ignore the selector. */
+/** Returns how to edit what a cause without repairs is about. `isIgnored`: whether controllers ignore a selector. */
 export function editingWays(
-  finding: Pick<Finding, "section" | "path">, one: StateObject, isIgnored: boolean,
+  { found, finding: { path, section }, toChange }: Cause<StateObject>, isIgnored: boolean,
 ): readonly Way[] {
-  const { path, section } = finding;
-  if (section === "onDefault") return [newSelector(namespaceOrDefault(objectReference(one.object).namespace))];
-  const isRole = objectReference(one.object).kind === SELECTOR_KIND && formatFieldPath(path) === "spec.arn";
-  return isRole && one.file === null ? [otherRole(one.object, isIgnored)] : [{ when: null, command: edit(one, path) }];
+  const { kind, namespace } = objectReference(found.object);
+  if (section === "onDefault") return [newSelector(namespaceOrDefault(namespace))];
+  const isRole = kind === SELECTOR_KIND && formatFieldPath(path) === "spec.arn";
+  if (isRole && found.file === null) return [otherRole(found.object, isIgnored)];
+  return toChange.map((one, i) => {
+    const { kind: other, name } = objectReference(one.object);
+    const when = toChange.length === 1 ? null : `${i === 0 ? "" : "or "}to change ${other} ${name}`;
+    return { when, command: edit(one, one === found ? path : ["spec"]) };
+  });
 }
 
 /** The template of a selector that gives its role to a namespace. */

@@ -108,12 +108,14 @@ function causeText({ isOfResource, kind, name, path, ...finding }: ExplainedCaus
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
-/** A command that users copy is never wrapped. */
+/** A command that users copy is never wrapped. A shell finds the end of several lines only if they are not indented. */
 function wayLines(ways: readonly Way[], paint: Paint, width: number): string[] {
-  return ways.flatMap(({ when, command }) => [
-    ...(when === null ? [] : wrapLines([`    ${printable(when)}:`], width)),
-    `${when === null ? "    " : "      "}${paint("bold", printable(command))}`,
-  ]);
+  return ways.flatMap(({ when, command }) => {
+    const lines = command.split("\n").map((line) => paint("bold", printable(line)));
+    const indent = lines.length > 1 ? "" : when === null ? "    " : "      ";
+    const title = when === null ? [] : wrapLines([`    ${printable(when)}:`], width);
+    return [...title, ...lines.map((line) => `${indent}${line}`)];
+  });
 }
 
 /** Returns how to save the data of the accounts that the command reads, and the command. */

@@ -1,5 +1,6 @@
 import { existenceFindings } from "../ack/adoption.ts";
 import { nearMisses, selectingRepairs } from "../ack/near-misses.ts";
+import { selectorName } from "../ack/selector-conditions.ts";
 import { SELECTORS } from "../ack/selectors.ts";
 import { SELECTOR_KIND } from "../core/ack-groups.ts";
 import { createdIn, isResource, type ResourceQuery } from "../core/ack-resource.ts";
@@ -7,10 +8,11 @@ import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
 import type { Finding } from "../core/check.ts";
 import type { DecisionSettings, Origin } from "../core/context.ts";
 import type { Inventory, RoleObject } from "../core/inventory.ts";
-import type { Repair } from "../core/repair.ts";
+import { remove, type Repair } from "../core/repair.ts";
 import type { Resolution } from "../core/resolution.ts";
 import { resolve } from "../core/resolve.ts";
 import type { ChosenSession } from "../core/session.ts";
+import { objectReference } from "../formats/object-meta.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { auditObject } from "./audit.ts";
 import { explainNearest, type NearestSelectors, type SelectorExplanation } from "./explain.ts";
@@ -22,6 +24,8 @@ export interface Cause<T extends Located> {
   readonly found: T;
   /** Its repairs are those that the webhook would admit, and after which no other resource is worse off. */
   readonly finding: Finding;
+  /** The objects of which a change can correct it, if only a person can know the change. The first is the best. */
+  readonly toChange: readonly T[];
 }
 
 /** The story of one object: its role, why it has this role, and what to change. */
@@ -86,7 +90,7 @@ function causesOf<T extends Located>(diagnosed: Diagnosed<T>, context: Diagnosis
   const scope = { inventory, origin, storedSelectors: selectors.map(({ object }) => object) };
   const all = [...choosersOf(diagnosed, selectors, context), found, ...controllers].flatMap((one): Cause<T>[] => (
     auditObject(one.object, scope, settings).findings.filter(({ waived }) => !waived)
-      .map((finding) => ({ found: one, finding }))
+      .map((finding) => ({ found: one, finding, toChange: [one] }))
   ));
   const denying = all.filter(({ finding }) => finding.severity === "deny");
   // With CARM maps, the namespace or the map says why the object is refused.
@@ -95,8 +99,10 @@ function causesOf<T extends Located>(diagnosed: Diagnosed<T>, context: Diagnosis
   const ofRole = all.filter((one) => (
     one.found === found ? (one.finding.section ?? "checks") !== "checks" : controllers.includes(one.found)
   ));
-  const existing = existenceFindings(found.object).map((finding) => ({ found, finding }));
-  const shown = [[...denials, ...existing], ofRole].find((some) => some.length > 0) ?? all;
+  const existing = existenceFindings(found.object).map((finding) => ({ found, finding, toChange: [found] }));
+  // Controllers do not read the annotations of the webhook.
+  const effective = ofRole.filter(({ finding }) => finding.section !== "staleAnnotations");
+  const shown = [[...denials, ...existing], effective, ofRole].find((some) => some.length > 0) ?? all;
   return shown.slice(0, MAX_CAUSES).map((cause) => withRepairs(cause, diagnosed, context));
 }
 
@@ -115,24 +121,56 @@ function selectorsOf<T extends Located>(
 function choosersOf<T extends Located>(
   { query, resolution }: Diagnosed<T>, selectors: readonly T[], { related, settings }: DiagnosisContext<T>,
 ): readonly T[] {
-  const map = resolution.via === "team-map" ? TEAM_MAP : ACCOUNT_MAP;
   return [
-    ...settings.mode === "carm" ? related.named("ConfigMap", [map]) : selectors,
+    ...settings.mode === "carm" ? related.named("ConfigMap", [mapOf(resolution)]) : selectors,
     ...related.named("Namespace", [query.namespace]),
     ...resolution.chain?.flatMap(({ kind, name }) => related.named(kind, [name])) ?? [],
   ];
+}
+
+function mapOf({ via }: Pick<Resolution, "via">): string {
+  return via === "team-map" ? TEAM_MAP : ACCOUNT_MAP;
 }
 
 /** Returns the cause with the repairs that are offered. */
 function withRepairs<T extends Located>(
   { found, finding }: Cause<T>, diagnosed: Diagnosed<T>, context: DiagnosisContext<T>,
 ): Cause<T> {
-  const isOnDefault = finding.section === "onDefault" && found === diagnosed.found;
-  const nearest = isOnDefault ? nearestRepairs(diagnosed, context) : [];
-  const repairs = offeredRepairs([...finding.repairs ?? [], ...nearest], found, {
-    ...context, subject: diagnosed.found,
-  });
-  return { found, finding: { ...finding, repairs } };
+  const { section, repairs = [] } = finding;
+  const isOwn = found === diagnosed.found;
+  const others = !isOwn ? [] : section === "onDefault" ? nearestRepairs(diagnosed, context)
+    : section === "conflicts" && context.isWhole ? keepingRepairs(diagnosed) : [];
+  const offered = offeredRepairs([...repairs, ...others], found, { ...context, subject: diagnosed.found });
+  const toChange = [...choosersToChange(found, diagnosed, context), found];
+  return { found, finding: { ...finding, repairs: offered }, toChange };
+}
+
+/** Returns the objects that choose the role, if a change of them can correct what a finding says. */
+function choosersToChange<T extends Located>(
+  found: T, { found: subject, resolution }: Diagnosed<T>, { related, settings }: DiagnosisContext<T>,
+): readonly T[] {
+  const { chain = [], outcome, via, selectors } = resolution;
+  if (outcome === "conflict") return related.named(SELECTOR_KIND, selectors.map(({ name }) => name));
+  if (outcome !== "refused") return [];
+  const denied = chain.filter(({ allowed }) => !allowed).slice(0, 1);
+  const isByMap = settings.mode === "carm" && chain.length === 0;
+  const isOfNamespace = objectReference(found.object).kind === "Namespace";
+  return [
+    ...(found === subject ? denied.flatMap(({ kind, name }) => related.named(kind, [name])) : []),
+    ...(isByMap && (isOfNamespace || found === subject) ? related.named("ConfigMap", [mapOf({ via })]) : []),
+  ];
+}
+
+/** The number of selectors in conflict for which each choice is a repair. */
+const MAX_CHOICES = 3;
+
+/** Returns, for each selector of a conflict, the deletion of the others. Offered only if no resource needs them. */
+function keepingRepairs<T extends Located>({ resolution: { selectors } }: Diagnosed<T>): readonly Repair[] {
+  if (selectors.length > MAX_CHOICES) return [];
+  return selectors.map(({ name }) => ({
+    when: `to keep ${name}`,
+    edits: selectors.filter((one) => one.name !== name).map((one) => ({ of: selectorName(one.name), ...remove([]) })),
+  }));
 }
 
 /**
