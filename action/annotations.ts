@@ -11,7 +11,7 @@ export interface SARIFLog {
 interface SARIFNotification {
   readonly message: { readonly text: string };
 }
-interface SARIFResult {
+export interface SARIFResult {
   readonly ruleId: string;
   readonly level: string;
   readonly message: { readonly text: string };
@@ -45,7 +45,8 @@ function annotation({ ruleId, level, message, locations }: SARIFResult): string 
   }, message);
 }
 
-function pathOf(uri: string): string {
+/** Returns the path of a file in the log. */
+export function pathOf(uri: string): string {
   return uri.startsWith("file:") ? fileURLToPath(uri) : decodeURIComponent(uri);
 }
 

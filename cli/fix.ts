@@ -62,13 +62,14 @@ interface Candidate {
   readonly found: StateObject;
   readonly finding: Finding;
   readonly repair: Repair;
+  readonly renderer: RepairRenderer;
 }
 
 /** The repairs of a run. */
 class Fixing {
   readonly #given: readonly string[];
   readonly #texts: Texts;
-  /** The repairs that were tried, so that two that contradict each other end. */
+  /** The repairs that were tried, each with its object, so that two that contradict each other end. */
   readonly #tried = new Set<string>();
   readonly #done: string[] = [];
   /** Why repairs stay undone, by file. */
@@ -83,28 +84,28 @@ class Fixing {
   repair(roots: readonly JudgedRoot[]): boolean {
     // What cannot be read may contain the very object that a name lacks.
     if (roots.some(({ state }) => state.faults.length > 0)) return false;
-    const renderer = new RepairRenderer(roots.flatMap(({ state }) => state.objects), this.#texts);
     const touched = new Set<StateObject>();
     let isChanged = false;
-    for (const candidate of candidatesIn(roots)) {
-      const key = keyOf(candidate);
-      const objects = renderer.foundBy(candidate.repair, candidate.found);
+    for (const candidate of candidatesIn(roots, this.#texts)) {
+      const key = keyOf(candidate) + JSON.stringify(candidate.found.object);
+      const objects = candidate.renderer.foundBy(candidate.repair, candidate.found);
       if (this.#tried.has(key) || objects.some((one) => touched.has(one))) continue;
       this.#tried.add(key);
-      if (!this.#apply(candidate, renderer)) continue;
+      if (!this.#apply(candidate)) continue;
       for (const one of objects) touched.add(one);
       isChanged = true;
     }
     return isChanged;
   }
 
-  #apply({ found, finding, repair }: Candidate, renderer: RepairRenderer): boolean {
+  #apply({ found, finding, repair, renderer }: Candidate): boolean {
     const files = this.#writable(renderer.filesOf(repair, found));
     if (typeof files === "string") {
       this.#left.set(found.file ?? "", files);
       return false;
     }
-    for (const { file, after } of files) this.#texts.current.set(file, after);
+    if (files.every(({ before, after }) => before === after)) return false;
+    this.#texts.keep(files);
     const { file, line } = placeAndName(found, finding.path);
     const what = describeRepairs([repair], finding.path) ?? "";
     this.#done.push(printable(`${file}:${line}: ${finding.code}: ${what}`));
@@ -112,7 +113,7 @@ class Fixing {
   }
 
   /** Returns why a file must not be written, if one is a link. */
-  #writable(files: readonly EditedFile[] | string): readonly EditedFile[] | string {
+  #writable(files: ReturnType<Texts["edited"]>): ReturnType<Texts["edited"]> {
     if (typeof files === "string") return files;
     return files.map(({ file }) => whyLinked(file, this.#given)).find((reason) => reason !== null) ?? files;
   }
@@ -120,14 +121,13 @@ class Fixing {
   /** Writes the files, or prints their changes, and lists the repairs. */
   finish({ dryRun, output }: FixSettings, io: IO): void {
     const out = output === "text" ? io.stdout : io.stderr;
-    const files = Array.from(this.#texts.current, ([file, after]) => (
-      { file, before: this.#texts.original(file) ?? "", after }
-    ));
+    const files = this.#texts.changes();
     for (const file of files) {
       if (dryRun) out.write(diffOf(file) ?? `${printable(file.file)}: not shown, because a line has an external ID\n`);
       else write(file);
     }
     writeLines(io.stderr, Array.from(this.#left, ([file, reason]) => printable(`not fixed: ${file}: ${reason}`)));
+    if (this.#done.length === 0) return;
     const counts = `${countOf(this.#done.length, "repair")} in ${countOf(files.length, "file")}`;
     writeLines(out, [...this.#done, `${counts}${dryRun ? "; nothing is written" : ""}`]);
   }
@@ -142,27 +142,33 @@ function write({ file, before, after }: EditedFile): void {
 }
 
 /** Returns the safe repairs that every root with the object proposes, once. */
-function candidatesIn(roots: readonly JudgedRoot[]): readonly Candidate[] {
+function candidatesIn(roots: readonly JudgedRoot[], texts: Texts): readonly Candidate[] {
   const byKey = new Map<string, Candidate[]>();
-  for (const { results } of roots) {
-    const ofRoot = results.flatMap(({ found, findings }) => findings.flatMap((finding) => safeRepair(found, finding)));
+  for (const { state: { objects }, results } of roots) {
+    const renderer = new RepairRenderer(objects, texts);
+    const ofRoot = results.flatMap(({ found, findings }) => (
+      findings.flatMap((finding) => safeRepairs(finding).map((repair) => ({ found, finding, repair, renderer })))
+    ));
     for (const [key, one] of new Map(ofRoot.map((candidate) => [keyOf(candidate), candidate]))) {
       byKey.set(key, [...byKey.get(key) ?? [], one]);
     }
   }
-  const isInAll = ([first, ...others]: readonly Candidate[]): boolean => (
-    first !== undefined && roots.filter(({ state }) => state.objects.includes(first.found)).length <= others.length + 1
-  );
-  return [...byKey.values()].filter(isInAll).flatMap((all) => all.slice(0, 1));
+  return [...byKey.values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    const rootsOfObject = roots.filter(({ state }) => roots.length === 1 || state.objects.includes(first.found));
+    // Each root has its own objects of the names that a repair changes.
+    const isClear = others.length === 0 || first.repair.edits.every(({ of }) => of === undefined);
+    return isClear && rootsOfObject.length === others.length + 1 ? [first] : [];
+  });
 }
 
-function safeRepair(found: StateObject, finding: Finding): readonly Candidate[] {
-  const [repair, ...others] = finding.repairs ?? [];
-  if (repair?.isSafe !== true || others.length > 0 || finding.waived) return [];
+function safeRepairs({ repairs = [], waived }: Finding): readonly Repair[] {
+  const [repair, ...others] = repairs;
+  if (repair?.isSafe !== true || others.length > 0 || waived) return [];
   // A repair that creates or deletes objects needs a person.
-  return repair.edits.every(({ path }) => path.length > 0) ? [{ found, finding, repair }] : [];
+  return repair.edits.every(({ path }) => path.length > 0) ? [repair] : [];
 }
 
-function keyOf({ found, finding, repair }: Candidate): string {
+function keyOf({ found, finding, repair }: Omit<Candidate, "renderer">): string {
   return JSON.stringify([found.file, found.document, found.at, finding.code, repair.edits]);
 }

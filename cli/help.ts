@@ -148,8 +148,8 @@ const FLAG_HELP: Partial<Readonly<Record<SettingName, FlagHelp>>> = {
   explain: help(
     "Output", "print what selects the resource and what nearly does; -v explains all selectors",
   ),
-  fix: help("Output", "write the repairs into the files of which only one can be meant, and report what is left"),
-  dryRun: help("Output", "print what --fix would change as a diff, and change nothing"),
+  fix: help("Output", "repair files where only one value can be meant"),
+  dryRun: help("Output", "print the diff of --fix, and write nothing"),
   delete: help("Input", "show what changes if the manifests are deleted"),
   tlsDir: help("Webhook", "folder that contains tls.crt and tls.key; reloaded on change"),
   clientCaFile: rare(

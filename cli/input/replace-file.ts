@@ -2,21 +2,15 @@ import {
   closeSync, constants, fchmodSync, fchownSync, lstatSync, openSync, readFileSync, realpathSync, renameSync, rmSync,
   writeFileSync,
 } from "node:fs";
-import { basename, dirname, join, normalize } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 
 /** Returns why a file must not be written because its path leads through a link; null if it may. */
 export function whyLinked(file: string, given: readonly string[]): string | null {
-  const bases = given.map((path) => normalize(`${path}/`));
-  const base = bases.find((one) => normalize(`${file}/`).startsWith(one)) ?? normalize(`${file}/`);
-  const start = base.slice(0, -1);
-  const rest = normalize(file).slice(base.length);
-  const isLinked = isLink(start === "" ? "/" : start)
-    || realpathSync(join(start, rest)) !== join(realpathSync(start), rest);
+  const path = resolve(file);
+  const start = given.map((one) => resolve(one)).find((one) => path === one || path.startsWith(join(one, "/"))) ?? path;
+  const isLinked = lstatSync(start).isSymbolicLink()
+    || realpathSync(path) !== join(realpathSync(start), relative(start, path));
   return isLinked ? "its path leads through a symbolic link; pass the file that it leads to" : null;
-}
-
-function isLink(path: string): boolean {
-  return lstatSync(path).isSymbolicLink();
 }
 
 const BYTE_ORDER_MARK = "\u{FEFF}";

@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
 import type { Edit } from "../../shared/core/repair.ts";
-import { addObject, editText } from "../../shared/files/edit-yaml.ts";
+import { EditableText } from "../../shared/files/edit-yaml.ts";
 import { whyGenerated } from "../../shared/files/generated.ts";
 import { STDIN } from "../../shared/files/listing.ts";
+import { mayContainSecret } from "../../shared/files/secret-values.ts";
 import { isJsonObject } from "../../shared/formats/json.ts";
 import type { StateObject } from "./state.ts";
 
-/** The maximum number of characters that a run parses to edit them, so that many findings in a large file end. */
+/** The maximum number of characters that a run parses to edit them: many findings in one document take minutes. */
 const MAX_EDITED = 100_000_000;
 
 /** A file and its text before and after some edits. */
@@ -14,6 +15,15 @@ export interface EditedFile {
   readonly file: string;
   readonly before: string;
   readonly after: string;
+  /** Whether the file may contain a value that must not be shown next to a change. */
+  readonly isConfidential: boolean;
+}
+
+/** Matches a field that contains a confidential external ID. */
+export const CONFIDENTIAL = /external-?id/i;
+
+interface Result extends EditedFile {
+  readonly text: EditableText;
 }
 
 /** The edits of one object. */
@@ -24,59 +34,82 @@ export interface ObjectEdits {
   readonly isNew: boolean;
 }
 
+interface FileText {
+  readonly original: string;
+  /** Why a program must not change the file; null if it may. */
+  readonly reason: string | null;
+  readonly isConfidential: boolean;
+  text: EditableText;
+}
+
 const UNSUITED = "its YAML cannot be edited here without a guess, for example because of an anchor";
+const TOO_MUCH = "the documents are too large for so many repairs; run lint again";
 
 /** The texts of the files of the input, and those that edits gave them. */
 export class Texts {
   /** The current texts by path, of the files that were edited. */
   readonly current = new Map<string, string>();
-  readonly #read = new Map<string, string | null>();
-  readonly #generated = new Map<string, string | null>();
+  readonly #files = new Map<string, FileText | null>();
   #left = MAX_EDITED;
 
-  /** Returns the text of a file without its byte order mark, as it was first read; null if it cannot be read. */
-  original(file: string): string | null {
-    const known = this.#read.get(file);
-    if (known !== undefined) return known;
-    const text = readText(file);
-    this.#read.set(file, text);
-    return text;
+  /** Returns the files that were edited, with their first and their current text. */
+  changes(): readonly EditedFile[] {
+    return Array.from(this.current, ([file, after]) => {
+      const { original: before = "", isConfidential = true } = this.#file(file) ?? {};
+      return { file, before, after, isConfidential };
+    });
   }
 
-  /** Returns the files after the edits, which change nothing here, or why the edits cannot be made. */
-  edited(all: readonly ObjectEdits[]): readonly EditedFile[] | string {
-    const texts = new Map<string, string>();
+  /** Makes the results of edits the current texts. */
+  keep(results: readonly Result[]): void {
+    for (const { file, after, text } of results) {
+      this.current.set(file, after);
+      const known = this.#file(file);
+      if (known !== null) known.text = text;
+    }
+  }
+
+  /** Returns the files after the edits, which are not kept, or why the edits cannot be made. */
+  edited(all: readonly ObjectEdits[]): readonly Result[] | string {
+    const results = new Map<string, EditableText>();
     for (const one of all) {
       const { file } = one.found;
       if (file === null || file === STDIN) return "it is not a file";
-      const text = texts.get(file) ?? this.current.get(file) ?? this.original(file);
-      if (text === null) return "it cannot be read";
-      const reason = this.#whyGenerated(file, text);
-      if (reason !== null) return reason;
-      const result = this.#editOne(text, one);
-      if (result === null) return UNSUITED;
-      texts.set(file, result);
+      const known = this.#file(file);
+      if (known === null) return "it cannot be read";
+      if (known.reason !== null) return known.reason;
+      const result = this.#editOne(results.get(file) ?? known.text, one);
+      if (typeof result === "string") return result;
+      results.set(file, result);
     }
-    return Array.from(texts, ([file, after]) => (
-      { file, before: this.current.get(file) ?? this.original(file) ?? "", after }
-    ));
+    return Array.from(results, ([file, text]) => {
+      const { text: old, isConfidential = true } = this.#file(file) ?? {};
+      return { file, before: String(old), after: text.toString(), isConfidential, text };
+    });
   }
 
-  #editOne(text: string, { found, edits, isNew }: ObjectEdits): string | null {
-    this.#left -= text.length;
-    if (this.#left < 0) return null;
+  #editOne(text: EditableText, { found, edits, isNew }: ObjectEdits): EditableText | string {
+    const { document = 0, at = [], object } = found;
+    this.#left -= text.lengthOf(document) * edits.length;
+    if (this.#left < 0) return TOO_MUCH;
     const value = edits[0]?.value;
-    if (isNew) return isJsonObject(value) ? addObject(text, value) : null;
-    const { document, at = [], object } = found;
-    return document === undefined ? null : editText(text, { document, at, object }, edits);
+    if (isNew) return (isJsonObject(value) ? text.with(value) : null) ?? UNSUITED;
+    return text.edited({ document, at, object }, edits) ?? UNSUITED;
   }
 
-  #whyGenerated(file: string, text: string): string | null {
-    const known = this.#generated.get(file);
+  /** Returns the text of a file without its byte order mark; null if it cannot be read. */
+  #file(file: string): FileText | null {
+    const known = this.#files.get(file);
     if (known !== undefined) return known;
-    const reason = whyGenerated(text);
-    this.#generated.set(file, reason);
-    return reason;
+    const original = readText(file);
+    const read = original === null
+      ? null
+      : {
+        original, reason: whyGenerated(original), text: EditableText.of(original),
+        isConfidential: mayContainSecret(original) || CONFIDENTIAL.test(original),
+      };
+    this.#files.set(file, read);
+    return read;
   }
 }
 

@@ -1,9 +1,10 @@
-import { countOf, printable } from "../../shared/formats/text.ts";
+import { printable } from "../../shared/formats/text.ts";
 import { DISRUPTIVE, type Impact } from "../../shared/diagnosis/impact.ts";
 import type { ImpactPage } from "../feature.ts";
 import { mergeRoots } from "./by-root.ts";
 import { assumableText, CHANGE_TEXT, changedValue, type Changes, summaryText } from "./impact-table.ts";
 import { factLines, type LocatedFinding } from "./located-finding.ts";
+import { code, cut, fitting, row } from "./markdown.ts";
 import { painter } from "./terminal.ts";
 
 /** What changes in a root, and what the webhook would deny. */
@@ -15,7 +16,6 @@ interface RootChanges extends Changes {
 /** The bytes of each part. Together less than 60 kB: GitHub limits a comment to 65,536 characters. */
 const MAX_BYTES = { summaries: 5_000, table: 34_000, roles: 6_000, denials: 14_000 } as const;
 /** A hostile name must not fill a part, which would hide the other changes. */
-const MAX_CELL = 300;
 const MAX_LINE = 1_000;
 
 /**
@@ -77,30 +77,9 @@ function roleLines(openRoles: readonly (readonly string[])[]): string[] {
   return ["", title, "", ...fitting(texts, MAX_BYTES.roles, "more role")];
 }
 
-function row(cells: readonly string[]): string {
-  return `| ${cells.join(" | ")} |`;
-}
-
 function denialLines(denials: readonly LocatedFinding[]): string[] {
   const facts = factLines(denials, painter({}, {})).map((lines) => (
     lines.map((line) => `    ${cut(printable(line), MAX_LINE)}`).join("\n")
   ));
   return fitting(facts, MAX_BYTES.denials, "more denial");
-}
-
-/** Returns the first texts whose lines fit into the bytes, and the number of the others. */
-function fitting(texts: readonly string[], maxBytes: number, noun: string): string[] {
-  let bytes = 0;
-  const end = texts.findIndex((text) => (bytes += Buffer.byteLength(text) + 1) > maxBytes);
-  return end < 0 ? [...texts] : [...texts.slice(0, end), "", `and ${countOf(texts.length - end, noun)}`];
-}
-
-/** Returns a code span for a table cell, in which no backtick can end the span and no pipe the cell. */
-function code(text: string): string {
-  const shown = cut(printable(text), MAX_CELL).replaceAll("`", String.raw`\u0060`).replaceAll("|", String.raw`\u007c`);
-  return shown.trim() === "" ? "" : `\`${shown}\``;
-}
-
-function cut(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length)}…`.toWellFormed();
 }

@@ -1,6 +1,6 @@
 import { isSelector } from "../../shared/core/ack-groups.ts";
 import { type Edit, patchOf } from "../../shared/core/repair.ts";
-import { addObject } from "../../shared/files/edit-yaml.ts";
+import { objectText } from "../../shared/files/edit-yaml.ts";
 import { isJsonObject, isSame, type JsonObject, plainKeys, valueAt } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { commandName } from "../input/named-resource.ts";
@@ -17,7 +17,7 @@ export function kubectlCommand(name: JsonObject, object: JsonObject | null, edit
   if (whole !== undefined && whole.value === undefined) return `kubectl delete ${target}`;
   if (whole !== undefined && isJsonObject(whole.value)) {
     const verb = object === null ? "create" : "replace";
-    return withInput(`kubectl ${verb} -f -`, addObject("", whole.value) ?? "");
+    return withInput(`kubectl ${verb} -f -`, objectText(whole.value));
   }
   return metadataCommand(target, edits) ?? patchCommand(target, object, edits);
 }

@@ -57,21 +57,78 @@ function commonLines(old: readonly string[], lines: readonly string[]): (readonl
   return pairs;
 }
 
+/** The lines in which two texts differ, and those next to them. */
+interface DifferingLines {
+  /** The number of lines before them. */
+  readonly first: number;
+  readonly before: readonly string[];
+  readonly changes: readonly LineChange[];
+}
+
+/** Compares two texts. Most of both is equal, and is not split into lines. */
+export function differingLines(before: string, after: string, context: number): DifferingLines {
+  const prefix = commonStart(before, after);
+  let start = lineStart(before, prefix);
+  for (let i = 0; i < context && start > 0; i += 1) start = lineStart(before, start - 1);
+  const suffix = commonEnd(before, after, Math.min(before.length, after.length) - prefix);
+  // Ends are measured from the end of both texts.
+  let end = before.length - suffix;
+  for (let i = 0; i <= context && end < before.length; i += 1) end = nextLine(before, end);
+  const old = linesOf(before.slice(start, end));
+  const changed = linesOf(after.slice(start, after.length - (before.length - end)));
+  return { first: linesBefore(before, start), before: old, changes: lineChanges(old, changed) };
+}
+
+function linesBefore(text: string, offset: number): number {
+  let count = 0;
+  for (let at = text.indexOf("\n"); at !== -1 && at < offset; at = text.indexOf("\n", at + 1)) count += 1;
+  return count;
+}
+
+function commonStart(one: string, other: string): number {
+  return largest(Math.min(one.length, other.length), (length) => one.slice(0, length) === other.slice(0, length));
+}
+
+function commonEnd(one: string, other: string, limit: number): number {
+  return largest(limit, (length) => (
+    one.slice(one.length - length) === other.slice(other.length - length)
+  ));
+}
+
+/** Returns the largest number up to a limit for which a condition holds that holds for each smaller one. */
+function largest(limit: number, holds: (number: number) => boolean): number {
+  let [low, high] = [0, limit];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (holds(middle)) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+function lineStart(text: string, offset: number): number {
+  return offset === 0 ? 0 : text.lastIndexOf("\n", offset - 1) + 1;
+}
+
+function nextLine(text: string, offset: number): number {
+  const end = text.indexOf("\n", offset);
+  return end === -1 ? text.length : end + 1;
+}
+
 /**
  * Returns the hunks of a unified diff between two texts, with as many lines of context as given. Returns "" for equal
  * texts. Source: https://www.gnu.org/software/diffutils/manual/html_node/Detailed-Unified.html
  */
 export function unifiedHunks(before: string, after: string, context: number): string {
-  const old = linesOf(before);
-  const changes = lineChanges(old, linesOf(after));
+  const { first, before: old, changes } = differingLines(before, after, context);
   let shift = 0;
   return hunksOf(changes, 2 * context).map((hunk) => {
     const [start, end] = [Math.max(0, (hunk[0]?.start ?? 0) - context), Math.min(old.length, endOf(hunk) + context)];
     const added = hunk.reduce((sum, change) => sum + change.lines.length - (change.end - change.start), 0);
     const body = hunkLines(old, hunk, start, end).map(asLine).join("");
-    const header = `@@ -${rangeText(start, end - start)} +${rangeText(start + shift, end - start + added)} @@\n`;
+    const [from, to] = [first + start, first + start + shift];
     shift += added;
-    return header + body;
+    return `@@ -${rangeText(from, end - start)} +${rangeText(to, end - start + added)} @@\n${body}`;
   }).join("");
 }
 

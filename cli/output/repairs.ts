@@ -2,9 +2,8 @@ import type { Finding } from "../../shared/core/check.ts";
 import { describeRepairs, type Edit, type ObjectName, patchOf, type Repair } from "../../shared/core/repair.ts";
 import type { JsonObject, PatchOperation } from "../../shared/formats/json.ts";
 import { apiVersionOf, objectReference } from "../../shared/formats/object-meta.ts";
-import { mayContainSecret } from "../../shared/files/secret-values.ts";
 import type { StateObject } from "../input/state.ts";
-import { type EditedFile, type ObjectEdits, Texts } from "../input/texts.ts";
+import { CONFIDENTIAL, type EditedFile, type ObjectEdits, Texts } from "../input/texts.ts";
 import { kubectlCommand } from "./kubectl-commands.ts";
 import { unifiedHunks } from "./line-diff.ts";
 import { isPastable, shellWord, withInput } from "./shell.ts";
@@ -79,7 +78,7 @@ export class RepairRenderer {
   }
 
   /** Returns the files after a repair, or why it cannot be written into them. */
-  filesOf(repair: Repair, judged: StateObject): readonly EditedFile[] | string {
+  filesOf(repair: Repair, judged: StateObject): ReturnType<Texts["edited"]> {
     return this.#filesOf(this.#targetsOf(repair, judged), judged);
   }
 
@@ -103,7 +102,7 @@ export class RepairRenderer {
     return this.#byName.get(keyOf(name)) ?? null;
   }
 
-  #filesOf(targets: readonly Target[], judged: StateObject): readonly EditedFile[] | string {
+  #filesOf(targets: readonly Target[], judged: StateObject): ReturnType<Texts["edited"]> {
     const all: ObjectEdits[] = [];
     for (const { found, edits } of targets) {
       const isNew = found === null && edits.length === 1 && edits[0]?.path.length === 0;
@@ -158,15 +157,12 @@ function asObject({ apiVersion, kind, namespace, name }: ObjectName): JsonObject
 }
 
 const CONTEXT = 3;
-/** Matches a field that contains a confidential external ID. */
-const CONFIDENTIAL = /external-?id/i;
 
 /**
  * Returns the changes of a file as a unified diff; null if a changed line contains an external ID. Lines next to the
  * changes are left out if the file may contain confidential values.
  */
-export function diffOf({ file, before, after }: EditedFile): string | null {
-  const isConfidential = mayContainSecret(before) || CONFIDENTIAL.test(before);
+export function diffOf({ file, before, after, isConfidential }: EditedFile): string | null {
   const hunks = unifiedHunks(before, after, isConfidential ? 0 : CONTEXT);
   return CONFIDENTIAL.test(hunks) ? null : `--- ${file}\n+++ ${file}\n${hunks}`;
 }

@@ -1,5 +1,5 @@
 import type { EditedFile } from "../input/texts.ts";
-import { lineChanges, linesOf } from "./line-diff.ts";
+import { differingLines } from "./line-diff.ts";
 import type { FileRepair } from "./repairs.ts";
 
 /** Returns repairs as SARIF fixes. Source: SARIF 2.1.0, section 3.55. `uriOf` returns the URI of a file. */
@@ -13,11 +13,11 @@ export function sarifFixes(fixes: readonly FileRepair[], uriOf: (file: string) =
 }
 
 function replacementsIn({ before, after }: EditedFile): object[] {
-  const lines = linesOf(before);
-  return lineChanges(lines, linesOf(after)).map(({ start, end, lines: inserted }) => {
+  const { first, before: lines, changes } = differingLines(before, after, 0);
+  return changes.map(({ start, end, lines: inserted }) => {
     const [from, to] = [positionOf(lines, start), positionOf(lines, end)];
     const deletedRegion = {
-      startLine: from.line, startColumn: from.column, endLine: to.line, endColumn: to.column,
+      startLine: first + from.line, startColumn: from.column, endLine: first + to.line, endColumn: to.column,
     };
     return { deletedRegion, ...(inserted.length > 0 && { insertedContent: { text: inserted.join("") } }) };
   });

@@ -19,24 +19,83 @@ export interface ObjectPlace {
   readonly object?: JsonObject;
 }
 
-/**
- * Returns the text after the edits of one object. Comments, quotes, order, indentation and line ends stay. Returns null
- * if the text cannot be edited without a guess, for example at an alias, or if the result would not be what the edits
- * mean.
- */
-export function editText(
-  text: string, { document, at = [], object }: ObjectPlace, edits: readonly Edit[],
-): string | null {
-  const offsets = documentOffsets(text);
-  const start = offsets[document - 1];
-  if (start === undefined) return null;
-  const end = offsets[document] ?? text.length;
-  const part = text.slice(start, end);
-  if (object !== undefined && !isSameObject(valueAt(onlyObject(part), at), object)) return null;
-  const result = editDocument(part, edits.map(({ path, value }) => ({ path: plainKeys([...at, ...path]), value })));
-  // The next document starts in a line of its own.
-  const isCut = result === null || (result !== "" && end < text.length && !result.endsWith("\n"));
-  return isCut ? null : text.slice(0, start) + result + text.slice(end);
+/** A YAML or JSON text, split into its documents so that an edit of one does not parse the others. */
+export class EditableText {
+  readonly #parts: readonly DocumentText[];
+  #text: string | null = null;
+
+  private constructor(parts: readonly DocumentText[]) {
+    this.#parts = parts;
+  }
+
+  static of(text: string): EditableText {
+    const offsets = documentOffsets(text);
+    return new EditableText(offsets.map((start, i) => new DocumentText(text.slice(start, offsets[i + 1]))));
+  }
+
+  toString(): string {
+    return this.#text ??= this.#parts.map(({ text }) => text).join("");
+  }
+
+  /** Returns the number of characters that an edit of the document parses. */
+  lengthOf(document: number): number {
+    return this.#parts[document - 1]?.text.length ?? 0;
+  }
+
+  /**
+   * Returns the text after the edits of one object. Comments, quotes, order, indentation and line ends stay. Returns
+   * null if the text cannot be edited without a guess, for example at an alias, or if the result would not be what the
+   * edits mean.
+   */
+  edited({ document, at = [], object }: ObjectPlace, edits: readonly Edit[]): EditableText | null {
+    const part = this.#parts[document - 1];
+    if (part === undefined) return null;
+    if (object !== undefined && !isSameObject(valueAt(part.object, at), object)) return null;
+    const result = editDocument(part, edits.map(({ path, value }) => ({ path: plainKeys([...at, ...path]), value })));
+    // The next document starts in a line of its own.
+    const isCut = result === null || (result !== "" && document < this.#parts.length && !result.endsWith("\n"));
+    return isCut ? null : new EditableText(this.#parts.with(document - 1, new DocumentText(result)));
+  }
+
+  /** Returns the text with another object in a document of its own; null for a JSON text. */
+  with(object: JsonObject): EditableText | null {
+    const text = this.toString();
+    if (parseJSON(text) !== undefined) return null;
+    const style = styleOf(text, false);
+    const end = text === "" || text.endsWith("\n") ? "" : style.eol;
+    const separator = text.trim() === "" ? "" : `---${style.eol}`;
+    return new EditableText([...this.#parts, new DocumentText(end + separator + objectText(object, style))]);
+  }
+}
+
+/** The text of one document. Parses it once, because each repair of a finding edits the same text. */
+class DocumentText {
+  readonly text: string;
+  #object: JsonObject | null | undefined;
+  #parsed: EditedText | null = null;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** The object; null if the text is not exactly one. */
+  get object(): JsonObject | null {
+    if (this.#object !== undefined) return this.#object;
+    const [value, ...others] = parseValues(this.text);
+    this.#object = others.length === 0 && isJsonObject(value) ? value : null;
+    return this.#object;
+  }
+
+  /** @throws NOT_EDITABLE, LimitExceeded or RangeError if the text cannot be parsed. */
+  get parsed(): EditedText {
+    this.#parsed ??= parsed(this.text);
+    return this.#parsed;
+  }
+}
+
+/** Returns an object as YAML. */
+export function objectText(object: JsonObject, style = styleOf("", false)): string {
+  return Object.entries(object).map(([key, value]) => fieldText(key, value, 0, style) + style.eol).join("");
 }
 
 /** Whether a value in a text has the kind and the name of an object. Items of a List can lack the kind. */
@@ -45,15 +104,6 @@ function isSameObject(value: unknown, object: JsonObject): boolean {
     const written = valueAt(value, path);
     return written === undefined || isSame(written, valueAt(object, path));
   });
-}
-
-/** Returns the text with another object in a document of its own; null for a JSON text. */
-export function addObject(text: string, object: JsonObject): string | null {
-  if (parseJSON(text) !== undefined) return null;
-  const style = styleOf(text, false);
-  const fields = Object.entries(object).map(([key, value]) => fieldText(key, value, 0, style) + style.eol);
-  const separator = text.trim() === "" ? "" : `---${style.eol}`;
-  return [text, text === "" || text.endsWith("\n") ? "" : style.eol, separator, ...fields].join("");
 }
 
 /** Returns the offset at which each document starts; [] if the text has directives. */
@@ -73,31 +123,26 @@ interface PlainEdit {
 }
 
 /** Returns the text of a document after the edits, which is empty if they delete its object; otherwise null. */
-function editDocument(text: string, edits: readonly PlainEdit[]): string | null {
-  const object = onlyObject(text);
+function editDocument(document: DocumentText, edits: readonly PlainEdit[]): string | null {
+  const { object, text } = document;
   if (object === null) return null;
   const expected = applyEdits(object, edits);
   if (expected === null) return edits.length === 1 ? "" : null;
   const result = orNull(() => stepsOf(edits, object).reduce((current, step) => (
-    spliced(current, splicesOf(parsed(current), step))
-  ), text));
-  const isSameFormat = parseJSON(text) === undefined || parseJSON(result ?? "") !== undefined;
-  return result !== null && isSameFormat && isSame(expected, onlyObject(result)) ? result : null;
+    new DocumentText(spliced(current.text, splicesOf(current.parsed, step)))
+  ), document));
+  const isSameFormat = parseJSON(text) === undefined || parseJSON(result?.text ?? "") !== undefined;
+  return result !== null && isSameFormat && isSame(expected, result.object) ? result.text : null;
 }
 
 /** Returns null if the text cannot be edited or parsed. */
-function orNull(edited: () => string): string | null {
+function orNull<Result>(edited: () => Result): Result | null {
   try {
     return edited();
   } catch (error) {
     if (error === NOT_EDITABLE || error instanceof LimitExceeded || error instanceof RangeError) return null;
     throw error;
   }
-}
-
-function onlyObject(text: string): JsonObject | null {
-  const [value, ...others] = parseValues(text);
-  return others.length === 0 && isJsonObject(value) ? value : null;
 }
 
 interface Step extends PlainEdit {

@@ -36,13 +36,15 @@ test("the action checks a repository if its input is a tarball of npm pack", asy
     passesLines(tt, act, run.workspace)
   ));
   await t.test("the action writes the page of the roles", (tt) => writesMap(tt, act));
+  await t.test("the action repairs the files with --fix", (tt) => repairs(tt, act, run.workspace));
   await t.test("the action rejects invalid inputs", (tt) => rejectsInputs(tt, act));
 });
 
 async function reportsFindings(t: Test, act: Act): Promise<void> {
-  const { code, stdout, outputs } = await act({ path: "manifests" });
+  const { code, stdout, summary, outputs } = await act({ path: "manifests" });
   t.match({ code, outputs }, { code: 1, outputs: { "exit-status": "1" } });
   t.match(stdout, ANNOTATION);
+  t.match(summary, /^\*\*IAM roles: [1-9].*\n[^]*\n\| \*\*deny\*\* \| IRS-02 \| /);
   t.match(await readFile(outputs["sarif-file"] ?? "", "utf8"), '"ruleId": "IRS-02"');
 }
 
@@ -55,6 +57,9 @@ async function succeeds(t: Test, act: Act): Promise<void> {
 async function writesMap(t: Test, act: Act): Promise<void> {
   const { code, outputs } = await act({ path: "manifests/payments\nmanifests/platform", "map-file": "role-map.html" });
   t.match({ code, outputs }, { code: 0, outputs: { "map-file": "role-map.html" } });
+  const args = "--ignore=*\n--allow-empty\n--no-webhook";
+  const mapped = await act({ path: "manifests", args, "map-file": "role-map.html" });
+  t.match(mapped, { code: 0 }, "also the map reads nothing");
   const failing = await act({ path: "manifests", "map-file": "no folder/role-map.html" });
   t.match(failing, { code: 1, outputs: { "map-file": "" }, stderr: /cannot write no folder/ });
 }
@@ -72,6 +77,15 @@ async function passesLines(t: Test, act: Act, workspace: string): Promise<void> 
   t.same((await readdir(workspace)).toSorted(), ["findings.sarif", "manifests", "resolver.tgz"]);
 }
 
+async function repairs(t: Test, act: Act, workspace: string): Promise<void> {
+  const file = path.join(workspace, "typo.yaml");
+  await cp(path.join(ROOT, "docs/ci/typo/iamroleselector.yaml"), file);
+  t.match(await act({ path: "typo.yaml", args: "--fix\n--dry-run" }), { code: 0, stderr: /^\+ +kind: Bucket #/m });
+  t.match(await readFile(file, "utf8"), "kind: Buckets #");
+  t.match(await act({ path: "typo.yaml", args: "--fix", "map-file": "role-map.html" }), { code: 0 });
+  t.match(await readFile(file, "utf8"), "kind: Bucket #");
+}
+
 async function rejectsInputs(t: Test, act: Act): Promise<void> {
   t.match(await act({ args: "--no-such-flag" }), {
     code: 2, stderr: /unknown option '--no-such-flag'/, outputs: { "exit-status": "2" },
@@ -82,6 +96,7 @@ async function rejectsInputs(t: Test, act: Act): Promise<void> {
       stdout: "",
       stderr: `ack-role-resolver: the input package is "${name}", not the path of a .tgz file; `
         + "create it with npm pack\n",
+      summary: "",
       outputs: { "sarif-file": "", "map-file": "", "exit-status": "" },
     });
   }

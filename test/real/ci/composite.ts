@@ -37,8 +37,9 @@ export interface ActionRun {
   readonly inputs: Readonly<Record<string, string>>;
 }
 
-/** The result of the last step that ran, and the outputs of the action. */
+/** The result of the last step that ran, the summaries of all steps, and the outputs of the action. */
 export interface ActionResult extends ProgramResult {
+  readonly summary: string;
   readonly outputs: Readonly<Record<string, string>>;
 }
 
@@ -57,11 +58,16 @@ export async function runAction(action: ActionMetadata, run: ActionRun): Promise
     Object.entries(action.outputs).map(([name, { value }]) => [name, evaluate(value, values)]),
   );
   let result: ProgramResult = { code: 0, stdout: "", stderr: "" };
+  await writeFile(summaryFile(run), "");
   for (const step of action.runs.steps) {
     result = await runStep(step, values, run);
     if (result.code !== 0) break;
   }
-  return { ...result, outputs: outputs() };
+  return { ...result, summary: await readFile(summaryFile(run), "utf8"), outputs: outputs() };
+}
+
+function summaryFile({ temporary }: ActionRun): string {
+  return path.join(temporary, "summary.md");
 }
 
 async function runStep(step: ActionStep, values: Map<string, string>, run: ActionRun): Promise<ProgramResult> {
@@ -72,7 +78,7 @@ async function runStep(step: ActionStep, values: Map<string, string>, run: Actio
   const env = {
     ...run.environment,
     GITHUB_ACTION_PATH: run.actionPath, GITHUB_WORKSPACE: run.workspace, GITHUB_OUTPUT: output,
-    RUNNER_TEMP: run.temporary,
+    RUNNER_TEMP: run.temporary, GITHUB_STEP_SUMMARY: summaryFile(run),
     ...Object.fromEntries(Object.entries(step.env).map(([name, value]) => [name, evaluate(value, values)])),
   };
   const result = await runProgram(...withoutTap(step.shell, ["--noprofile", "--norc", "-eo", "pipefail", script]), {

@@ -23,8 +23,11 @@ test("the pre-commit hook checks the folders in its args with the installed comm
   setTimeLimit(t, LIMIT_MS);
   // oxlint-disable-next-line typescript/no-unsafe-assignment -- the test checks the keys
   const hooks: readonly Hook[] = parse(readFileSync(path.join(ROOT, ".pre-commit-hooks.yaml"), "utf8"));
-  t.match(hooks, [{ id: "ack-role-resolver-lint", language: "node", types: ["yaml"], pass_filenames: false }]);
-  t.equal(hooks.length, 1);
+  const common = { language: "node", types: ["yaml"], pass_filenames: false };
+  t.match(hooks, [{ id: "ack-role-resolver-lint", ...common }, { id: "ack-role-resolver-fix", ...common }]);
+  t.equal(hooks.length, 2);
+  t.equal(hooks[1]?.entry, `${hooks[0]?.entry} --fix`);
+  t.equal(hooks[1]?.language_version, hooks[0]?.language_version);
   // test/real/ci/package.test.ts runs the package with each of these versions.
   t.ok(SUPPORTED_NODES.some(({ name }) => name === `node-${hooks[0]?.language_version}`));
   const { entry = "", args = [] } = hooks[0] ?? {};

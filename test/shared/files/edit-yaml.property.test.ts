@@ -3,7 +3,7 @@ import { array, assert, boolean, constantFrom, dictionary, integer, letrec, oneo
 import { test } from "tap";
 import { Document, visit } from "yaml";
 import { applyEdits, type Edit, remove, set } from "../../../shared/core/repair.ts";
-import { editText } from "../../../shared/files/edit-yaml.ts";
+import { EditableText } from "../../../shared/files/edit-yaml.ts";
 import { parseValues } from "../../../shared/files/manifest-reader.ts";
 import { type FieldPath, isJsonObject, isSame, type JsonObject } from "../../../shared/formats/json.ts";
 
@@ -66,7 +66,7 @@ test("writes exactly what random edits mean, or nothing", async (t) => {
     const [stored] = parseValues(text);
     if (!isJsonObject(stored)) return;
     const edits = editsOf(stored, all);
-    const result = editText(`${text}---\nother: 1\n`, { document: 1 }, edits);
+    const result = EditableText.of(`${text}---\nother: 1\n`).edited({ document: 1 }, edits)?.toString() ?? null;
     if (result === null) left += 1;
     else {
       edited += 1;

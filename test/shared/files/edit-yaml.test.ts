@@ -1,7 +1,11 @@
 import { test } from "tap";
 import { remove, rename, set, type Edit } from "../../../shared/core/repair.ts";
-import { addObject, editText } from "../../../shared/files/edit-yaml.ts";
+import { EditableText, type ObjectPlace } from "../../../shared/files/edit-yaml.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
 
+const editText = (text: string, place: ObjectPlace, edits: readonly Edit[]): string | null => (
+  EditableText.of(text).edited(place, edits)?.toString() ?? null
+);
 const edit = (text: string, ...edits: readonly Edit[]): string | null => editText(text, { document: 1 }, edits);
 
 test("sets a scalar and keeps comments, quotes and order", async (t) => {
@@ -160,7 +164,22 @@ test("leaves a text that it cannot edit without a guess", async (t) => {
 });
 
 test("adds an object in a document of its own", async (t) => {
-  t.equal(addObject("a: 1", { b: { c: ["d"] } }), "a: 1\n---\nb:\n  c:\n    - d\n");
-  t.equal(addObject("", { b: 1 }), "b: 1\n");
-  t.equal(addObject('{"a": 1}', { b: 1 }), null);
+  const added = (text: string, object: JsonObject): string | null => (
+    EditableText.of(text).with(object)?.toString() ?? null
+  );
+  t.equal(added("a: 1", { b: { c: ["d"] } }), "a: 1\n---\nb:\n  c:\n    - d\n");
+  t.equal(added("", { b: 1 }), "b: 1\n");
+  t.equal(added('{"a": 1}', { b: 1 }), null);
+});
+
+test("edits the object that was read", async (t) => {
+  const text = "kind: A\nmetadata: {name: x}\n---\nkind: B\n";
+  const object = { kind: "A", metadata: { name: "x" } };
+  const place = (document: number): ObjectPlace => ({ document, object });
+  t.equal(editText(text, place(1), [set(["a"], 1)]), text.replace("\n---", "\na: 1\n---"));
+  t.equal(editText(text, place(2), [set(["a"], 1)]), null, "another kind");
+  t.equal(editText(text.replace("x", "z"), place(1), [set(["a"], 1)]), null, "another name");
+  t.equal(editText("metadata: {name: x}\n", place(1), [set(["a"], 1)]), "metadata: {name: x}\na: 1\n");
+  t.equal(EditableText.of(text).lengthOf(2), 12);
+  t.equal(EditableText.of(text).lengthOf(3), 0);
 });
