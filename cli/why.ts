@@ -13,6 +13,7 @@ import { isUnreadable, readStates, type State, type StateObject } from "./input/
 import { EXIT, type ExitStatus, type IO, isVerbose, withoutNotes, writeJSON, writeLines } from "./io.ts";
 import { settlementLines } from "./output/controllers.ts";
 import { type ExplainedCause, type Explanation, explanationLines } from "./output/explanation.ts";
+import type { LocatedFinding } from "./output/located-finding.ts";
 import { type ResolvedResource, tableFormat } from "./output/resolution-table.ts";
 import { painter } from "./output/terminal.ts";
 import { resourcesIn } from "./resolve.ts";
@@ -36,11 +37,16 @@ export async function runWhy(words: readonly string[], settings: Settings, io: I
   const settlement = settleSettings(settings, controllers);
   const explained = await explain(found, state, { ...settings, ...settlement.settings }, io);
   const result = { ...explained, reported: await reportedAbout(found, explained, api) };
-  if (settings.output === "json") writeJSON(io, result);
+  if (settings.output === "json") writeJSON(io, { ...result, causes: result.causes.map(withoutText) });
   else writeText(io, { ...result, reported: shownOf(result, settings) });
   writeLines(io.stderr, settlementLines(settlement, painter(io.stderr, io.environment)));
   const isWrong = result.causes.some(({ severity }) => severity === "deny") || result.reported.some(isError);
   return isWrong ? EXIT.findings : EXIT.fine;
+}
+
+/** Returns a cause in the format of the findings of `lint -o json`. */
+function withoutText({ isOfResource: _isOfResource, ways: _ways, ...finding }: ExplainedCause): LocatedFinding {
+  return finding;
 }
 
 /** Returns what is reported, without what is past unless the user asks for everything. */

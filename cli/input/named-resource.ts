@@ -1,3 +1,4 @@
+import { commandName } from "../../shared/diagnosis/kubectl-commands.ts";
 import { listKind } from "../../shared/api/list-watch.ts";
 import type { KubernetesAPI } from "../../shared/api/api.ts";
 import { systemClock } from "../../shared/core/clock.ts";
@@ -81,12 +82,6 @@ function onlyOne(found: readonly StateObject[], wanted: NamedResource, absence: 
   if (others.length === 0) return first;
   const names = found.map(({ object }) => commandName(object));
   throw new ResolverError("ERR_CONFIG_INVALID", `Several kinds have the name ${wanted.type}: use ${listOf(names)}.`);
-}
-
-/** Returns the name of an object in commands of kubectl, such as `bucket.s3.services.k8s.aws/logs`. */
-export function commandName(object: JsonObject): string {
-  const { group, kind, name } = objectReference(object);
-  return `${[kind.toLowerCase(), group].filter((part) => part !== "").join(".")}/${name}`;
 }
 
 /** Reads the resource from the cluster, and adds it to the inventory. Requests only the kinds that have the name. */

@@ -3,8 +3,9 @@ import { REPLACES_ANNOTATION } from "../../shared/core/annotation-keys.ts";
 import type { Cause } from "../../shared/diagnosis/diagnosis.ts";
 import { STDIN } from "../../shared/files/listing.ts";
 import { type FieldPath, formatFieldPath, type JsonObject } from "../../shared/formats/json.ts";
+import { shellWord } from "../../shared/formats/shell.ts";
 import { namespaceOrDefault, objectReference } from "../../shared/formats/object-meta.ts";
-import { commandName } from "../input/named-resource.ts";
+import { commandName, commandTarget } from "../../shared/diagnosis/kubectl-commands.ts";
 import type { StateObject } from "../input/state.ts";
 import { placeAndName } from "./located-finding.ts";
 
@@ -38,7 +39,7 @@ function newSelector(namespace: string): Way {
     apiVersion: `${SELECTOR_GROUP}/v1alpha1`, kind: SELECTOR_KIND, metadata: { name: namespace },
     spec: { arn: "arn:aws:iam::ACCOUNT:role/NAME", namespaceSelector: { names: [namespace] } },
   });
-  const command = `echo '${manifest.replaceAll("'", "")}' | kubectl create -f -`;
+  const command = `printf %s ${shellWord(manifest)} | kubectl create -f -`;
   return { when: `to give every resource of namespace ${namespace} a role, replace ACCOUNT and NAME`, command };
 }
 
@@ -61,10 +62,7 @@ function otherRole(object: JsonObject, isIgnored: boolean): Way {
 
 /** Returns the command that opens the object, or its place in a file. */
 function edit(one: StateObject, path: FieldPath): string {
-  if (one.file === null) {
-    const { namespace } = objectReference(one.object);
-    return `kubectl edit ${commandName(one.object)}${namespace === "" ? "" : ` -n ${namespace}`}`;
-  }
+  if (one.file === null) return `kubectl edit ${commandTarget(one.object)}`;
   const { file, line } = placeAndName(one, path);
   return file === STDIN ? `edit line ${line} of standard input` : `edit ${file}:${line}`;
 }

@@ -6,9 +6,9 @@ import { annotationAt } from "../formats/object-meta.ts";
 import { type Existing, reportedConditions } from "./resource-conditions.ts";
 
 /** Stands for what identifies the AWS resource. */
-const FIELDS = "FIELDS";
+const FIELDS = '{"arn":"ARN"}';
 
-const PLACEHOLDER = `replace ${FIELDS} by what identifies it, such as {"arn":"ARN"} or {"vpcID":"ID"}`;
+const PLACEHOLDER = 'replace ARN, or the whole of it by what identifies the resource, such as {"vpcID":"ID"}';
 const CONDITIONS = ["status", "conditions"] as const;
 
 const ADOPTING = "ACK then changes it to match the spec, and deletes it when the object is deleted";

@@ -68,10 +68,11 @@ function isInAccount(roleARN: string, { status }: ResourceQuery): boolean {
 
 function malformedMiss({ name, roleARN, faults, ...judged }: JudgedSelector): Found {
   const fault = faults.find(({ dropsSelector, withholdsGrant }) => dropsSelector === true || withholdsGrant);
-  const what = fault === undefined ? "" : `: ${fault.code}: ${fault.message}`;
+  const what = fault === undefined ? "" : ` (${fault.code})`;
   const of = selectorName(name);
+  // The finding of the selector is what a program repairs without asking.
   const repairs = repairsOf({ ...judged, name, roleARN, faults })
-    .map((repair) => ({ ...repair, edits: repair.edits.map((edit) => ({ ...edit, of })) }));
+    .map(({ isSafe: _isSafe, ...repair }) => ({ ...repair, edits: repair.edits.map((edit) => ({ ...edit, of })) }));
   const message = `IAMRoleSelector ${printable(name)} would select it, but controllers ignore it${what}`;
   return { roleARN, miss: { selector: name, reason: "malformed", message, repairs } };
 }

@@ -17,7 +17,8 @@ import { accountOfARN } from "../formats/arn.ts";
 import { auditObject } from "./audit.ts";
 import { explainNearest, type NearestSelectors, type SelectorExplanation } from "./explain.ts";
 import { offeredRepairs } from "./offered-repairs.ts";
-import type { Located, RelatedObjects } from "./related.ts";
+import type { Located } from "./object-changes.ts";
+import type { RelatedObjects } from "./related.ts";
 
 /** What is wrong with an object, which can be why a resource has its role, or why no controller acts on it. */
 export interface Cause<T extends Located> {
@@ -141,7 +142,8 @@ function withRepairs<T extends Located>(
   const others = !isOwn ? [] : section === "onDefault" ? nearestRepairs(diagnosed, context)
     : section === "conflicts" && context.isWhole ? keepingRepairs(diagnosed) : [];
   const offered = offeredRepairs([...repairs, ...others], found, { ...context, subject: diagnosed.found });
-  const toChange = [...choosersToChange(found, diagnosed, context), found];
+  const choosers = choosersToChange(found, diagnosed, context);
+  const toChange = diagnosed.resolution.outcome === "conflict" && choosers.length > 0 ? choosers : [...choosers, found];
   return { found, finding: { ...finding, repairs: offered }, toChange };
 }
 

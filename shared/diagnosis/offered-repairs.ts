@@ -1,15 +1,16 @@
 import type { CheckInput } from "../core/check.ts";
 import type { DecisionSettings, Origin } from "../core/context.ts";
 import { Inventory } from "../core/inventory.ts";
-import { applyEdits, type Edit, type ObjectName, type Repair } from "../core/repair.ts";
+import type { Repair } from "../core/repair.ts";
 import { runChecks } from "../judges.ts";
-import { INVENTORY_KINDS, kindOf, roleObjectOf } from "../kinds.ts";
-import { type FieldPath, isSame, type JsonObject, valueAt } from "../formats/json.ts";
-import { apiVersionOf, objectReference } from "../formats/object-meta.ts";
+import { INVENTORY_KINDS, roleObjectOf } from "../kinds.ts";
+import type { JsonObject } from "../formats/json.ts";
+import { objectReference } from "../formats/object-meta.ts";
 import { drain } from "../formats/paced.ts";
 import { countOf, listOf } from "../formats/text.ts";
 import { compareInventories, type Impact, isDisruptive } from "./impact.ts";
-import type { Located, RelatedObjects } from "./related.ts";
+import { isReplacement, type Located, type ObjectChange } from "./object-changes.ts";
+import type { RelatedObjects } from "./related.ts";
 
 /** What decides whether a repair is offered. */
 interface RepairScope<T extends Located> {
@@ -25,37 +26,6 @@ interface RepairScope<T extends Located> {
 
 type WriteScope = Pick<RepairScope<Located>, "inventory" | "settings" | "origin">;
 
-/** A change of one object: all edits of it that belong to a repair. */
-export interface ObjectChange<T extends Located> {
-  readonly name: ObjectName;
-  /** The object as it is; null if the change creates it. */
-  readonly found: T | null;
-  /** The object after the change; null if the change deletes it. */
-  readonly after: JsonObject | null;
-  readonly edits: readonly Edit[];
-}
-
-/** Returns the name of an object for an edit. */
-export function objectNameOf(object: JsonObject): ObjectName {
-  const id = objectReference(object);
-  const namespace = id.namespace === "" ? null : id.namespace;
-  return { apiVersion: apiVersionOf(id), kind: id.kind, namespace, name: id.name };
-}
-
-/** Returns the changes of a repair by object, in their order. `found` is the object of the finding. */
-export function changesOf<T extends Located>(
-  { edits }: Repair, found: T, find: (name: ObjectName) => T | null,
-): readonly ObjectChange<T>[] {
-  const own = objectNameOf(found.object);
-  const byObject = Map.groupBy(edits, ({ of }) => JSON.stringify(of ?? own));
-  return [...byObject.values()].map((ofObject) => {
-    const of = ofObject[0]?.of;
-    const changed = of === undefined ? found : find(of);
-    const after = applyEdits(changed?.object ?? null, ofObject);
-    return { name: of ?? own, found: changed, after, edits: ofObject };
-  });
-}
-
 /**
  * Returns the repairs of a stored object that the webhook would admit, and after which no other resource is worse off.
  * A repair that changes the roles of other resources says so.
@@ -64,7 +34,7 @@ export function offeredRepairs<T extends Located>(
   repairs: readonly Repair[], found: T, scope: RepairScope<T>,
 ): readonly Repair[] {
   return repairs.flatMap((repair) => {
-    const changes = changesOf(repair, found, (name) => scope.related.find(name));
+    const changes = scope.related.changesOf(repair, found);
     if (!changes.every((change) => isAdmitted(change, scope))) return [];
     const isOfOthers = scope.isWhole && changes.some((one) => one.found === null || !isRoleObject(one.found.object));
     const impacts = isOfOthers ? impactsOn(changes, scope) : [];
@@ -121,12 +91,4 @@ function denials(
 ): ReadonlySet<string> {
   const { findings } = runChecks({ ...write, requester: null, origin, inventory }, settings);
   return new Set(findings.filter(({ severity }) => severity === "deny").map(({ code }) => code));
-}
-
-const IDENTITY: readonly FieldPath[] = [["apiVersion"], ["kind"], ["metadata", "name"], ["metadata", "namespace"]];
-
-/** Whether the API server rejects the update of the object, so that another one has to replace it. */
-export function isReplacement(old: JsonObject, after: JsonObject): boolean {
-  const fixed = [...IDENTITY, ...kindOf(objectReference(old))?.immutable ?? []];
-  return fixed.some((path) => !isSame(valueAt(old, path), valueAt(after, path)));
 }

@@ -1,26 +1,19 @@
 import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../core/ack-groups.ts";
 import { type Controllers, controllersOfGroup } from "../controllers/controller-deployment.ts";
-import type { ObjectName } from "../core/repair.ts";
 import type { JsonObject } from "../formats/json.ts";
-import { objectReference, splitAPIVersion } from "../formats/object-meta.ts";
-
-/** An object, and what the caller knows of its place. */
-export interface Located {
-  readonly object: JsonObject;
-}
+import { objectReference } from "../formats/object-meta.ts";
+import { type Located, ObjectsByName } from "./object-changes.ts";
 
 /** Finds the objects that decide about resources. Indexes the objects once. */
-export class RelatedObjects<T extends Located> {
-  /** By `KIND/NAME`. */
-  readonly #byName: ReadonlyMap<string, readonly T[]>;
+export class RelatedObjects<T extends Located> extends ObjectsByName<T> {
+  /** By `KIND/NAME`, without their groups and namespaces. */
+  readonly #byKind: ReadonlyMap<string, readonly T[]>;
   /** The CustomResourceDefinitions, by `GROUP/KIND`. */
   readonly #definitions: ReadonlyMap<string, readonly T[]>;
   readonly #controllers: Controllers;
-  readonly all: readonly T[];
-
   constructor(objects: readonly T[], controllers: Controllers) {
-    this.all = objects;
-    this.#byName = Map.groupBy(objects, ({ object }) => {
+    super(objects);
+    this.#byKind = Map.groupBy(objects, ({ object }) => {
       const { kind, name } = objectReference(object);
       return `${kind}/${name}`;
     });
@@ -30,16 +23,7 @@ export class RelatedObjects<T extends Located> {
   }
 
   named(kind: string, names: readonly string[]): readonly T[] {
-    return names.flatMap((name) => this.#byName.get(`${kind}/${name}`) ?? []);
-  }
-
-  /** Returns the object of this name; null if none exists. */
-  find({ apiVersion, kind, namespace, name }: ObjectName): T | null {
-    const { group } = splitAPIVersion(apiVersion);
-    return this.named(kind, [name]).find(({ object }) => {
-      const id = objectReference(object);
-      return id.group === group && (namespace === null || id.namespace === namespace);
-    }) ?? null;
+    return names.flatMap((name) => this.#byKind.get(`${kind}/${name}`) ?? []);
   }
 
   /** Returns the Deployments of the resource's controllers, and the definitions of its kind and of IAMRoleSelector. */

@@ -45,8 +45,9 @@ reconcile the resource
 
 Resources that use the controller's own role
 -:38: warn ACK-05 Bucket team-b/b1 metadata: \
-No IAMRoleSelector selects the resource, so the controller's own role is used
-    fix: label the resource or its namespace so that a selector matches, unless the controller's account is intended
+No IAMRoleSelector selects the resource, so the controller's own role is used; IAMRoleSelector team-b would select \
+it, but controllers ignore it (IRS-02)
+    fix: set spec.arn of IAMRoleSelector team-b to "arn:aws:iam::444455556666:role/team-b"
 
 Objects with stale annotations
 -:33: warn ACK-02 Queue team-a/q1 metadata.annotations[ack-role-resolver.io/conflicting-selectors]: \

@@ -5,7 +5,8 @@ import { decisionSettings, type DecisionSettings } from "../../shared/core/conte
 import type { Inventory } from "../../shared/core/inventory.ts";
 import { type AuditFinding, auditObjects } from "../../shared/diagnosis/audit.ts";
 import { diagnose } from "../../shared/diagnosis/diagnosis.ts";
-import { type Located, RelatedObjects } from "../../shared/diagnosis/related.ts";
+import type { Located } from "../../shared/diagnosis/object-changes.ts";
+import { RelatedObjects } from "../../shared/diagnosis/related.ts";
 import { roleMapOf } from "../../shared/diagnosis/role-map/build-map.ts";
 import type { RoleMap } from "../../shared/diagnosis/role-map/role-map.ts";
 import { parseJSON, valueAt } from "../../shared/formats/json.ts";

@@ -34,11 +34,9 @@ test("--explain lists the conditions of selectors and shows which conditions mat
         "\"arn:aws:iam:444455556666:role/team-b\" is not an ARN: it has fewer than six parts separated by ':'.",
       "  role: none",
       "  fix ACK-03: Controllers do not reconcile the resource. Restrict or delete selectors until only one selects "
-        + "the resource. To restrict a selector, list what keeps its role: namespaces in "
-        + "spec.namespaceSelector.names, or kinds in spec.resourceTypeSelector. What it no longer selects gets the "
-        + "controller's own role, unless another selector selects it.",
-      "    to keep queues:", "      edit line 12 of standard input",
-      "    or to keep team-a:", "      edit line 17 of standard input",
+        + "the resource.",
+      "    to change IAMRoleSelector queues:", "      edit line 17 of standard input",
+      "    or to change IAMRoleSelector team-a:", "      edit line 12 of standard input",
     ].join("\n"),
   );
   t.match(
@@ -98,11 +96,9 @@ test("--explain reports that no selector exists if the input has no selector", a
       "  No IAMRoleSelector selects the resource, so the controller's own role is used.\n" +
       "  No IAMRoleSelector exists.\n" +
       "  role: the controller's own\n" +
-      "  fix ACK-05: If the controller's own role is intended, do nothing. Otherwise, create a selector. It gives " +
-      "its role to every resource of namespace team-a, and controllers no longer reconcile those that exist in " +
-      "another account than its role. Then `ack-role-resolver trust policy team-a` prints how the role must trust " +
-      "the controller.\n    replace ACCOUNT and NAME:\n" +
-      '      echo \'{"apiVersion":"services.k8s.aws/v1alpha1","kind":"IAMRoleSelector","metadata":{"name":"team-a"},' +
+      "  fix ACK-05: Label the resource or its namespace so that a selector matches, unless the controller's account " +
+      "is intended.\n    to give every resource of namespace team-a a role, replace ACCOUNT and NAME:\n" +
+      '      printf %s \'{"apiVersion":"services.k8s.aws/v1alpha1","kind":"IAMRoleSelector","metadata":{"name":"team-a"},' +
       '"spec":{"arn":"arn:aws:iam::ACCOUNT:role/NAME","namespaceSelector":{"names":["team-a"]}}}\' ' +
       "| kubectl create -f -\n",
   );

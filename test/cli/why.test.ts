@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { type Test, test } from "tap";
-import type { JsonObject } from "../../shared/formats/json.ts";
+import { type JsonObject, valueAt } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { updatesGolden } from "../programs/environment.ts";
 import type { FakeCluster } from "../shared/api/fake-cluster.ts";
@@ -72,7 +72,9 @@ test("prints no command with a name that a shell would run", async (t) => {
   for (const name of ["$(id)", "--kubeconfig=/tmp/x"]) {
     const annotations = { "ack-role-resolver.io/selector": name };
     const cluster = await clusterOf({ objects: [namespaceObject("team-a"), bucketObject({ annotations })] });
-    t.match((await why(t, cluster, ["bucket/b1"])).stdout, "`ack-role-resolver trust policy SELECTOR` prints", name);
+    const { stdout } = await why(t, cluster, ["bucket/b1"]);
+    t.match(stdout, /\n {6}printf %s '\{"apiVersion":[^']*' \| kubectl create -f -\n/, name);
+    t.notMatch(stdout, /kubectl [^\n]*(?:id\)|tmp)/, name);
   }
 });
 
@@ -131,27 +133,32 @@ test("does not say that a bucket exists in AWS before its controller created it"
     + "finished\n");
 });
 
+function messageOf(bucket: JsonObject): unknown {
+  return valueAt(bucket, ["status", "conditions", 0, "message"]);
+}
+
 test("prints how ACK adopts what exists in AWS already", async (t) => {
   const withTerminal = (message: string, annotations: JsonObject = {}): JsonObject => bucketObject({ annotations }, {
     status: { ackResourceMetadata: METADATA, conditions: [{ type: "ACK.Terminal", status: "True", message }] },
   });
-  const annotate = "    kubectl annotate --overwrite bucket.s3.services.k8s.aws/b1 -n team-a ";
+  const annotate = "    kubectl annotate bucket.s3.services.k8s.aws/b1 -n team-a ";
   const policy = "services.k8s.aws/adoption-policy=adopt-or-create";
+  const TERMINAL = "fix ACK.Terminal: status.conditions: ";
   for (const [bucket, fix, commands] of [
-    [withTerminal("Resource already exists"), "fix ACK.Terminal: If the existing AWS resource is that of this object, ",
-      `${annotate}${policy}\n    then:\n      kubectl rollout restart deployment/ack-s3 -n ack-system\n`],
-    [withTerminal("Resource already exists", { "services.k8s.aws/adopted": "true" }), "fix ACK.Terminal: If the ",
-      `${annotate}${policy} services.k8s.aws/adopted-\n`],
-    [withTerminal("EntityAlreadyExists: x"), "fix ACK.Terminal: Choose another name in the spec, or if ",
-      `\n  ${annotate}${policy} services.k8s.aws/adoption-fields='FIELDS'\n    then:\n`],
-    [withTerminal("BucketAlreadyExists: x"), "fix ACK.Terminal: Another account has a bucket of this name. ",
-      /that has the bucket\.\n$/],
+    [withTerminal("Resource already exists"), "If the existing AWS resource is that of this object, ",
+      `${annotate}${policy} --overwrite\n    then:\n      kubectl rollout restart deployment/ack-s3 -n ack-system\n`],
+    [withTerminal("Resource already exists", { "services.k8s.aws/adopted": "true" }), "If the existing ",
+      `${annotate}${policy} services.k8s.aws/adopted- --overwrite\n`],
+    [withTerminal("EntityAlreadyExists: x"), "Choose another name in the spec, or if ",
+      `\n  ${annotate}${policy} 'services.k8s.aws/adoption-fields={"arn":"ARN"}' --overwrite\n    then:\n`],
+    [withTerminal("BucketAlreadyExists: x"), "Another account has a bucket of this name. ",
+      "\n    kubectl edit bucket.s3.services.k8s.aws/b1 -n team-a\n"],
   ] as const) {
     const controller = gatedDeployment("IAMRoleSelector=true", false);
     const cluster = await clusterOf({ objects: [namespaceObject("team-a"), bucket, SELECTOR, controller] });
     const { stdout, status } = await why(t, cluster, ["bucket/b1"]);
     t.equal(status, 1);
-    t.match(stdout, fix);
+    t.match(stdout, `${TERMINAL}${messageOf(bucket)}. ${fix}`);
     t.match(stdout, commands);
   }
 });
@@ -161,7 +168,8 @@ test("never prints a command with text that a shell would run", async (t) => {
     const namespaceSelector = { names: [], labelSelector: { matchLabels } };
     const unsafe = selectorObject("gold", { arn: ROLE, namespaceSelector });
     const { stdout } = await why(t, await clusterOf({ objects: [...TEAM_A, unsafe] }), ["bucket/b1"]);
-    t.match(stdout, "\n    kubectl edit iamroleselector.services.k8s.aws/gold\n");
+    t.match(stdout, /\n {6}printf %s '\{[^']*' \| kubectl create -f -\n/, "the webhook would deny such a label");
+    t.notMatch(stdout, /kubectl [^\n]*(?:reboot|server)/);
   }
   const notes = ["`ack-role-resolver trust check --iam a.json; reboot`"];
   const refused = await why(t, await clusterOf({ objects: [...TEAM_A, SELECTOR], notes }), ["bucket/b1"]);
@@ -202,7 +210,7 @@ test("reports the findings of audit about the controllers and about what chooses
     const { stdout } = await runCommand(
       ["why", "bucket/b1", "-n", "team-a", "--from", "-", "-o", "json", ...argv ?? []], { stdin },
     );
-    t.same(JSON.parse(stdout).advice.map(({ code }: { readonly code: string }) => code), codes, what);
+    t.same(JSON.parse(stdout).causes.map(({ code }: { readonly code: string }) => code), codes, what);
   }
 });
 
@@ -210,7 +218,7 @@ test("reads manifests, names the lines to edit, and suggests what exists", async
   const ran = await runCommand(["why", "queue/q1", "-n", "team-a", "--from", "-"], { stdin: STATE });
   t.equal(ran.status, 1);
   t.match(ran.stdout, /^Queue team-a\/q1: conflict\n/);
-  t.match(ran.stdout, "\n    or to keep team-a:\n      edit line 17 of standard input\n");
+  t.match(ran.stdout, "\n    or to change IAMRoleSelector team-a:\n      edit line 12 of standard input\n");
   t.equal(ran.stderr, "", "--namespace has an effect");
   for (const [words, message] of [
     [["bucket/b2", "-n", "team-a"], "The manifests contain no bucket team-a/b2; did you mean team-a/b1?"],
@@ -257,10 +265,7 @@ test("prints JSON, and text that fits a terminal of 60 columns except for its co
   const json = await runCommand(["why", "queue/q1", "-n", "team-a", "--from", "-", "-o", "json"], { stdin: STATE });
   t.match(JSON.parse(json.stdout), {
     outcome: "conflict", session: null, reported: [], explanation: [{ selector: "queues" }, { selector: "team-a" }],
-    advice: [{
-      code: "ACK-03", isDenial: true,
-      ways: [{ when: "to keep queues", command: "edit line 12 of standard input" }, { when: "or to keep team-a" }],
-    }],
+    causes: [{ code: "ACK-03", severity: "deny", repairs: [{ when: "to keep team-a", changes: [{ file: "-" }] }] }],
   });
   const terminal = { stdin: STATE, terminal: true, columns: 60, environment: { NO_COLOR: "1" } };
   const { stdout } = await runCommand(["why", "bucket/b1", "-n", "team-b", "--from", "-"], terminal);

@@ -27,7 +27,7 @@ test("adopts by the fields of the object, or by those that identify the AWS reso
     fix: "services.k8s.aws/adoption-policy: adopt-or-create", when: undefined, annotations: POLICY,
   });
   t.match(adopted("EntityAlreadyExists: a role of this name exists"), {
-    when: /^replace FIELDS/, annotations: { ...POLICY, "services.k8s.aws/adoption-fields": "FIELDS" },
+    when: /^replace ARN/, annotations: { ...POLICY, "services.k8s.aws/adoption-fields": '{"arn":"ARN"}' },
   });
   t.end();
 });

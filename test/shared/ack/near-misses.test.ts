@@ -53,7 +53,7 @@ test("names the selector whose misspelled namespace, label or kind is that of th
 test("names the malformed selectors that would select the resource, with the repair of their only fault", (t) => {
   const twice = { ...names("team-a", "team-a") };
   t.same(told([selector("twice", twice)]), {
-    message: "IAMRoleSelector twice would select it, but controllers ignore it: IRS-08: \"team-a\" is already listed",
+    message: "IAMRoleSelector twice would select it, but controllers ignore it (IRS-08)",
     fix: "remove spec.namespaceSelector.names[1] from IAMRoleSelector twice",
   });
   const wrong = selectorObject("wrong", { arn: "x", ...names("team-a") });

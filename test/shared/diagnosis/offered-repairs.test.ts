@@ -1,6 +1,7 @@
 import { test } from "tap";
 import { remove, type Repair, set } from "../../../shared/core/repair.ts";
-import { changesOf, isReplacement, objectNameOf, offeredRepairs } from "../../../shared/diagnosis/offered-repairs.ts";
+import { isReplacement, objectNameOf, ObjectsByName } from "../../../shared/diagnosis/object-changes.ts";
+import { offeredRepairs } from "../../../shared/diagnosis/offered-repairs.ts";
 import { RelatedObjects } from "../../../shared/diagnosis/related.ts";
 import { selectorName } from "../../../shared/ack/selector-conditions.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
@@ -86,7 +87,7 @@ test("offers no repair after which another resource is worse off, and says whose
 test("groups the edits of a repair by object", (t) => {
   const found = { object: bucketObject() };
   const [own, other] = [set(["spec", "a"], 1), { ...ofSelector("s"), ...set(["spec", "b"], 2) }];
-  const changes = changesOf({ edits: [own, other, set(["spec", "c"], 3)] }, found, () => null);
+  const changes = new ObjectsByName([found]).changesOf({ edits: [own, other, set(["spec", "c"], 3)] }, found);
   t.same(changes.map(({ name, edits }) => [name.kind, edits.length]), [["Bucket", 2], ["IAMRoleSelector", 1]]);
   t.same(changes[1]?.found, null);
   t.same(objectNameOf(TEAM_A), { apiVersion: "v1", kind: "Namespace", namespace: null, name: "team-a" });

@@ -1,4 +1,4 @@
-import { UNPRINTABLE } from "../../shared/formats/text.ts";
+import { UNPRINTABLE } from "./text.ts";
 
 const PLAIN = /^[\w@%+=:,./-]+$/;
 
