@@ -23,7 +23,8 @@ export function editingWays(
   { found, finding: { path, section }, toChange }: Cause<StateObject>, isIgnored: boolean,
 ): readonly Way[] {
   const { kind, namespace } = objectReference(found.object);
-  if (section === "onDefault") return [newSelector(namespaceOrDefault(namespace))];
+  // With CARM maps, the Namespace chooses the role.
+  if (section === "onDefault" && toChange[0] === found) return [newSelector(namespaceOrDefault(namespace))];
   const isRole = kind === SELECTOR_KIND && formatFieldPath(path) === "spec.arn";
   if (isRole && found.file === null) return [otherRole(found.object, isIgnored)];
   return toChange.map((one, i) => {

@@ -6,6 +6,7 @@ import { VERSION } from "../../shared/core/installation.ts";
 import { STDIN } from "../../shared/files/listing.ts";
 import { formatInputFault, type InputFault } from "../../shared/files/manifest-reader.ts";
 import type { LocatedFinding } from "./located-finding.ts";
+import type { FileRepair } from "./repairs.ts";
 import { sarifFixes } from "./sarif-fixes.ts";
 
 const SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
@@ -58,6 +59,10 @@ function sarifRule({ id, severity, reason, fix, example }: CheckEntry): object {
   };
 }
 
+function escaped(fix: FileRepair): FileRepair {
+  return { ...fix, text: withoutLinks(fix.text) };
+}
+
 /**
  * Escapes a text that contains a link `[text](url)`, which viewers would show as a link: SARIF 2.1.0, section 3.11.6.
  */
@@ -77,7 +82,7 @@ function sarifResult(finding: LocatedFinding): object {
     locations: [sarifLocation(finding)],
     // SARIF requires a list in every result of the run if one result has a list.
     suppressions: waived ? [SUPPRESSION] : [],
-    ...(fixes.length > 0 && { fixes: sarifFixes(fixes, uriOf) }),
+    ...(fixes.length > 0 && { fixes: sarifFixes(fixes.map(escaped), uriOf) }),
     ...(root !== undefined && { properties: { root } }),
   };
 }

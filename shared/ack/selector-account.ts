@@ -162,7 +162,7 @@ function sessionRepairs(annotation: string, extras: SessionExtras): readonly Rep
   const value = annotationOf(annotation, extras);
   if (value !== null && annotation === EXTERNAL_ID_ANNOTATION) return [];
   // A template has another value in a selector of another namespace.
-  if (value?.includes("{") === true) return [];
+  if (value?.replaceAll("{group}", "").includes("{") === true) return [];
   return by({ path: annotationPath(annotation), value: value ?? undefined });
 }
 

@@ -12,7 +12,7 @@ import { remove, type Repair } from "../core/repair.ts";
 import type { Resolution } from "../core/resolution.ts";
 import { resolve } from "../core/resolve.ts";
 import type { ChosenSession } from "../core/session.ts";
-import { objectReference } from "../formats/object-meta.ts";
+import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { auditObject } from "./audit.ts";
 import { explainNearest, type NearestSelectors, type SelectorExplanation } from "./explain.ts";
@@ -153,6 +153,9 @@ function choosersToChange<T extends Located>(
 ): readonly T[] {
   const { chain = [], outcome, via, selectors } = resolution;
   if (outcome === "conflict") return related.named(SELECTOR_KIND, selectors.map(({ name }) => name));
+  if (outcome === "default" && settings.mode === "carm" && found === subject) {
+    return related.named("Namespace", [namespaceOrDefault(objectReference(subject.object).namespace)]);
+  }
   if (outcome !== "refused") return [];
   const denied = chain.filter(({ allowed }) => !allowed).slice(0, 1);
   const isByMap = settings.mode === "carm" && chain.length === 0;

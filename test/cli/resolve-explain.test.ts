@@ -98,8 +98,9 @@ test("--explain reports that no selector exists if the input has no selector", a
       "  role: the controller's own\n" +
       "  fix ACK-05: Label the resource or its namespace so that a selector matches, unless the controller's account " +
       "is intended.\n    to give every resource of namespace team-a a role, replace ACCOUNT and NAME:\n" +
-      '      printf %s \'{"apiVersion":"services.k8s.aws/v1alpha1","kind":"IAMRoleSelector","metadata":{"name":"team-a"},' +
-      '"spec":{"arn":"arn:aws:iam::ACCOUNT:role/NAME","namespaceSelector":{"names":["team-a"]}}}\' ' +
+      '      printf %s \'{"apiVersion":"services.k8s.aws/v1alpha1","kind":"IAMRoleSelector",' +
+      '"metadata":{"name":"team-a"},"spec":{"arn":"arn:aws:iam::ACCOUNT:role/NAME",' +
+      '"namespaceSelector":{"names":["team-a"]}}}\' ' +
       "| kubectl create -f -\n",
   );
 });

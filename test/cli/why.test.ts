@@ -133,8 +133,8 @@ test("does not say that a bucket exists in AWS before its controller created it"
     + "finished\n");
 });
 
-function messageOf(bucket: JsonObject): unknown {
-  return valueAt(bucket, ["status", "conditions", 0, "message"]);
+function messageOf(bucket: JsonObject): string {
+  return String(valueAt(bucket, ["status", "conditions", 0, "message"]));
 }
 
 test("prints how ACK adopts what exists in AWS already", async (t) => {

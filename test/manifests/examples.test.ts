@@ -64,7 +64,7 @@ test("the examples contain one malformed selector and no other finding", (t) => 
   t.same(findings, [
     'analytics-ingest: IRS-02 spec.arn: "arn:aws:iam:444455556666:role/ack/analytics-ingest" is not an ARN: ' +
       "it has fewer than six parts separated by ':'. " +
-      "Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.",
+      'Write "arn:aws:iam::444455556666:role/ack/analytics-ingest".',
   ]);
   t.end();
 });
