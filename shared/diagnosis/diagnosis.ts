@@ -12,7 +12,7 @@ import { remove, type Repair } from "../core/repair.ts";
 import type { Resolution } from "../core/resolution.ts";
 import { resolve } from "../core/resolve.ts";
 import type { ChosenSession } from "../core/session.ts";
-import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
+import { objectReference } from "../formats/object-meta.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { auditObject } from "./audit.ts";
 import { explainNearest, type NearestSelectors, type SelectorExplanation } from "./explain.ts";
@@ -149,21 +149,23 @@ function withRepairs<T extends Located>(
 
 /** Returns the objects that choose the role, if a change of them can correct what a finding says. */
 function choosersToChange<T extends Located>(
-  found: T, { found: subject, resolution }: Diagnosed<T>, { related, settings }: DiagnosisContext<T>,
+  found: T, diagnosed: Diagnosed<T>, { related, settings: { mode } }: DiagnosisContext<T>,
 ): readonly T[] {
-  const { chain = [], outcome, via, selectors } = resolution;
+  const { chain, outcome, selectors } = diagnosed.resolution;
   if (outcome === "conflict") return related.named(SELECTOR_KIND, selectors.map(({ name }) => name));
-  if (outcome === "default" && settings.mode === "carm" && found === subject) {
-    return related.named("Namespace", [namespaceOrDefault(objectReference(subject.object).namespace)]);
-  }
-  if (outcome !== "refused") return [];
-  const denied = chain.filter(({ allowed }) => !allowed).slice(0, 1);
-  const isByMap = settings.mode === "carm" && chain.length === 0;
+  if (mode === "carm" && chain === undefined) return mapsToChange(found, diagnosed, related);
+  const denied = found === diagnosed.found ? chain?.find(({ allowed }) => !allowed) : undefined;
+  return denied === undefined ? [] : related.named(denied.kind, [denied.name]);
+}
+
+function mapsToChange<T extends Located>(
+  found: T, { found: subject, query: { namespace }, resolution: { outcome, via } }: Diagnosed<T>,
+  related: RelatedObjects<T>,
+): readonly T[] {
+  const isOwn = found === subject;
+  if (outcome === "default") return isOwn ? related.named("Namespace", [namespace]) : [];
   const isOfNamespace = objectReference(found.object).kind === "Namespace";
-  return [
-    ...(found === subject ? denied.flatMap(({ kind, name }) => related.named(kind, [name])) : []),
-    ...(isByMap && (isOfNamespace || found === subject) ? related.named("ConfigMap", [mapOf({ via })]) : []),
-  ];
+  return outcome === "refused" && (isOwn || isOfNamespace) ? related.named("ConfigMap", [mapOf({ via })]) : [];
 }
 
 /** The number of selectors in conflict for which each choice is a repair. */
