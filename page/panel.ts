@@ -29,11 +29,23 @@ export function reasonsBody(
   return groups.map(({ reason, uses }) => h(
     "section", { class: "reason" },
     stateLine(reason, uses, partOf), roleLine(model, reason, open), messageLine(model, reason),
-    ...causeItems(model, reason),
+    ...causeItems(model, reason), whyItem(model, reason, uses),
     ...reason.selectors.map((index) => selectorItem(model, index, open, reason.role === null)),
     chainItem(reason), resourceList(uses, partOf),
   ));
 }
+
+/** Returns the command that prints the repairs of the first resource; null if nothing is wrong, or for manifests. */
+function whyItem({ map }: Model, { findings }: Reason, [use]: readonly KnownUse[]): HTMLElement | null {
+  if (use === undefined || !map.isCluster || findings.length === 0) return null;
+  const [kind, namespace, name = ""] = [use.kind.toLowerCase(), use.namespace.name, ...use.names];
+  if (![kind, namespace, name].every((word) => PLAIN.test(word))) return null;
+  const command = `ack-role-resolver why ${kind}/${name} -n ${namespace} --cluster`;
+  return h("p", { class: "fix" }, h("b", {}, "Commands to repair it: "), h("code", {}, command));
+}
+
+/** Matches a name that a shell reads as one word. Users can write any text in a map. */
+const PLAIN = /^[a-z0-9][a-z0-9.-]*$/;
 
 /** States how many resources have the state. If the filters select a part of them, their number is first. */
 function stateLine({ state }: Reason, uses: readonly KnownUse[], partOf: PartOf): HTMLElement {

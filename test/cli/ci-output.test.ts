@@ -91,7 +91,7 @@ test("escapes links in the messages of SARIF, and no other brackets", async (t) 
   const { stdout } = await runCommand(["lint", "-o", "sarif", folder]);
   const texts: string[] = [];
   // What a fix inserts into a file is no text for people.
-  const shown = stdout.replaceAll(/"insertedContent": \{[^}]*\}/g, '"insertedContent": {}');
+  const shown = stdout.replaceAll(/"insertedContent": \{\s*"text": "(?:[^"\\]|\\.)*"\s*\}/g, '"insertedContent": {}');
   JSON.parse(shown, (key, value: unknown) => key === "text" && typeof value === "string" ? texts.push(value) : 0);
   for (const text of [String.raw`"a\[help\](https://example.com)"`, '"b[0]"', String.raw`\[help\](example.com).json:1: `]) {
     t.ok(texts.some((one) => one.includes(text)), text);

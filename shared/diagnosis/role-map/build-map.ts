@@ -80,7 +80,7 @@ export function* roleMapOf(input: RoleMapInput): Paced<RoleMap> {
   const shown = objects.slice(0, LIMITS.mapObjects.value).map((object) => shownObject(object, tables));
   const uses = resources.uses();
   return {
-    root: shownOrNull(input.root), controllerAccount: shownOrNull(controllerAccountOf(input.settings)),
+    ...sourceOf(input),
     totals: totalsOf(input.inventory, unjudged, ranked),
     namespaces: namespaces.items, kinds: places.kinds.items, roles: tables.roles.items,
     selectors: tables.selectors.items, findings: tables.findings.items, reasons: tables.reasons.items,
@@ -97,6 +97,13 @@ export function* roleMapOf(input: RoleMapInput): Paced<RoleMap> {
       [unjudged.length - LIMITS.mapObjects.value, "file", " that were not judged"],
     ]),
   };
+}
+
+function sourceOf(
+  { root, inventory, settings }: RoleMapInput,
+): Pick<RoleMap, "root" | "isCluster" | "controllerAccount"> {
+  const isCluster = inventory.origin === "cluster";
+  return { root: shownOrNull(root), isCluster, controllerAccount: shownOrNull(controllerAccountOf(settings)) };
 }
 
 const DETAILS = ", except their number, state and role, because their namespaces have too many kinds";

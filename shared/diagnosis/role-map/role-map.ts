@@ -19,6 +19,8 @@ export type State = (typeof STATES)[number];
 export interface RoleMap {
   /** The folder whose objects are a cluster of their own; null if all objects are one cluster. */
   readonly root: string | null;
+  /** Whether the objects are in a cluster, from which `why` can read each of them. */
+  readonly isCluster: boolean;
   /** The account of the controller's own role; null if no setting tells it. */
   readonly controllerAccount: string | null;
   readonly totals: MapTotals;

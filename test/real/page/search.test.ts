@@ -113,7 +113,7 @@ async function tellsUnjudged(t: Test, browser: Browser): Promise<void> {
   const namespace = broken.slice("broken-".length);
   await page.evaluate(`location.hash = "#open=namespace&open=${namespace}"`);
   await page.waitForFunction(`document.querySelector("#panel-title").textContent.includes("${namespace}")`);
-  t.match(await panelText(page), /Malformed selector for this namespace .* is not an ARN.* Fix: write the role's ARN/);
+  t.match(await panelText(page), /Malformed selector for this namespace .* is not an ARN.* Fix: write "arn:/);
   await clickOn(page, ".panel .reason .link", broken);
   t.match(await panelText(page), "is not an ARN");
 }

@@ -10,7 +10,7 @@ const NAMESPACE = namespaceObject("team-a", { team: "a" });
 test("a map refers to each name and text by its index", (t) => {
   const objects = [NAMESPACE, TEAM_A, bucketObject(), bucketObject({ name: "b0" })];
   t.same(mapped(objects, { settings: { region: "eu-west-1" } }), {
-    root: null, controllerAccount: null,
+    root: null, isCluster: false, controllerAccount: null,
     totals: {
       resources: 2, namespaces: 1, selectors: 1,
       states: {
