@@ -118,7 +118,7 @@ function deletionRepairs(object: JsonObject, resources: readonly Match[]): reado
   if (resources.length >= SCAN_LIMIT) return [];
   const editsOf = (path: FieldPath, value?: string): Edit[] => resources.map(({ resource }) => {
     const { group, kind, namespace, version } = resource;
-    return { path, value, of: { apiVersion: `${group}/${version}`, kind, namespace, name: resource.name ?? "" } };
+    return { path, value, of: { apiVersion: `${group}/${version}`, kind, namespace, name: String(resource.name) } };
   });
   const retained = editsOf(annotationPath(DELETION_POLICY_ANNOTATION), "retain");
   return [

@@ -67,13 +67,13 @@ function isInAccount(roleARN: string, { status }: ResourceQuery): boolean {
 }
 
 function malformedMiss({ name, roleARN, faults, ...judged }: JudgedSelector): Found {
-  const fault = faults.find(({ dropsSelector, withholdsGrant }) => dropsSelector === true || withholdsGrant);
-  const what = fault === undefined ? "" : ` (${fault.code})`;
+  const decisive = faults.filter(({ dropsSelector, withholdsGrant }) => dropsSelector === true || withholdsGrant);
+  const codes = [...new Set(decisive.map(({ code }) => code))].join(", ");
   const of = selectorName(name);
   // The finding of the selector is what a program repairs without asking.
   const repairs = repairsOf({ ...judged, name, roleARN, faults })
     .map(({ isSafe: _isSafe, ...repair }) => ({ ...repair, edits: repair.edits.map((edit) => ({ ...edit, of })) }));
-  const message = `IAMRoleSelector ${printable(name)} would select it, but controllers ignore it${what}`;
+  const message = `IAMRoleSelector ${printable(name)} would select it, but controllers ignore it (${codes})`;
   return { roleARN, miss: { selector: name, reason: "malformed", message, repairs } };
 }
 

@@ -11,7 +11,7 @@ import type { Inventory } from "../core/inventory.ts";
 import { type ARN, parseARN, parseRoleARN, partitionOfRegion } from "../formats/arn.ts";
 import type { SelectorSpec } from "../core/iamroleselector.ts";
 import { by, type Repair, set } from "../core/repair.ts";
-import { NO_EXTRAS, type SessionExtras } from "../core/session.ts";
+import type { SessionExtras } from "../core/session.ts";
 import { isUnchanged } from "./change-set.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import { annotationOf, differingExtras, shortName } from "../core/session-annotations.ts";
@@ -35,7 +35,7 @@ export const IRS_04: QuickCheck<SelectorChange> = {
     const role = parseRoleARN(spec.arn ?? "");
     if (role === null) return;
     const partition = parseARN(controllerRole ?? "")?.partition ?? role.partition;
-    if (role.partition !== partition) yield otherPartition(spec, old, partition);
+    if (role.partition !== partition) yield otherPartition(role, { spec, old }, partition);
     if (isForbidden(role.accountID, allowedAccounts)) {
       const message = `account ${role.accountID} is not one of the allowed accounts: ${sortedListOf(allowedAccounts)}`;
       const repairs = roleRepairs(spec, old, allowedAccounts.map((account) => roleIn({ ...role, accountID: account })));
@@ -66,14 +66,15 @@ export const IRS_04_OF_REGION: QuickCheck<SelectorChange> = {
     const partition = region === null ? null : partitionOfRegion(region);
     if (role === null || partition === null || role.partition === partition) return;
     const isReported = parseARN(controllerRole ?? "")?.partition === partition;
-    if (!isReported) yield otherPartition(spec, old, partition);
+    if (!isReported) yield otherPartition(role, { spec, old }, partition);
   },
 };
 
-function otherPartition(spec: SelectorSpec, old: SelectorSpec | null, partition: string): Fault {
-  const role = parseARN(spec.arn ?? "");
-  const repairs = role === null ? [] : roleRepairs(spec, old, [roleIn({ ...role, partition })]);
-  const ofRole = String(role?.partition);
+function otherPartition(
+  role: ARN, { spec, old }: Pick<SelectorChange, "spec" | "old">, partition: string,
+): Fault {
+  const { partition: ofRole } = role;
+  const repairs = roleRepairs(spec, old, [roleIn({ ...role, partition })]);
   const message = `the role is in partition ${ofRole}, but the controllers are in partition ${partition}`;
   const fix = `use a role in partition ${partition}: STS cannot assume a role across partitions`;
   return { path: PATH, message, fix, repairs };
@@ -135,23 +136,21 @@ export const IRS_40: QuickCheck<SelectorChange> = {
     + "spec: {arn: 'arn:aws:iam::111122223333:role/shared'}",
   *find({ after, inventory, pending }): Iterable<Fault> {
     if (after === null) return;
-    const differing = new Map<string, string[]>();
-    const first = new Map<string, EffectiveSelector>();
+    const differing = new Map<string, EffectiveSelector[]>();
     let found = 0;
     for (const other of selectorsWithOtherSession(after, inventory, pending)) {
       for (const annotation of differingExtras(after.extras, other.extras)) {
-        const names = differing.get(annotation) ?? [];
-        names.push(other.name);
-        differing.set(annotation, names);
-        first.set(annotation, first.get(annotation) ?? other);
+        const others = differing.get(annotation) ?? [];
+        others.push(other);
+        differing.set(annotation, others);
       }
       if (++found === SCAN_LIMIT) break;
     }
-    for (const [annotation, names] of differing) {
+    for (const [annotation, others] of differing) {
       // The message names the annotation but not its value, because an external ID is confidential.
       const difference = `a different ${shortName(annotation)}`;
-      const message = `the selector has the same role as ${firstOf(names)}, but ${difference}`;
-      const repairs = sessionRepairs(annotation, first.get(annotation)?.extras ?? NO_EXTRAS);
+      const message = `the selector has the same role as ${firstOf(others.map(({ name }) => name))}, but ${difference}`;
+      const repairs = others.slice(0, 1).flatMap(({ extras }) => sessionRepairs(annotation, extras));
       yield { path: annotationPath(annotation), message, fix: IRS_40.fix, repairs };
     }
   },

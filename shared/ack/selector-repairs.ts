@@ -63,10 +63,10 @@ export function replacementRepairs(
 /** Returns the first of the names NAME-2, NAME-3 and so on that no selector has. */
 function freeName(inventory: Inventory, name: string): string {
   const selectors = inventory.of(SELECTORS);
-  for (let i = 2; ; i++) {
-    const next = `${name.slice(0, 240)}-${i}`;
-    if (!selectors.has(next) && !selectors.malformed.has(next)) return next;
-  }
+  const nameOf = (number: number): string => `${name.slice(0, 240)}-${number}`;
+  let number = 2;
+  while (selectors.has(nameOf(number)) || selectors.malformed.has(nameOf(number))) number += 1;
+  return nameOf(number);
 }
 
 /**

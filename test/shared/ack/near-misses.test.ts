@@ -1,7 +1,8 @@
 import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
+import { MISSES } from "../../../shared/ack/miss-index.ts";
 import { findingsOf } from "../core/findings.ts";
-import { bucketObject, FIRST, namespaceObject, roleIn, SECOND, selectorObject } from "../objects.ts";
+import { bucketObject, FIRST, inventoryWith, namespaceObject, roleIn, SECOND, selectorObject } from "../objects.ts";
 
 const TEAM_A = namespaceObject("team-a", { tier: "gold", stage: "production" });
 
@@ -84,6 +85,13 @@ test("names the selector that selected the resource before, and restores it", (t
     'set metadata.labels[tier] of Namespace team-a to "silver"');
   t.equal(told([selector("mine", { ...names("team-a"), resourceLabelSelector: { matchLabels: { a: "b" } } })],
     bucket).fix, 'set metadata.labels[a] to "b"');
+  const matchExpressions = [{ key: "a", operator: "Exists" }];
+  const exists = { ...names("team-a"), resourceLabelSelector: { matchExpressions } };
+  const [byExpression] = findingsOf("ACK-05", bucket, {
+    known: [TEAM_A, selector("mine", exists)], old: bucket, operation: "AUDIT", settings: { runtime: "extended" },
+  });
+  t.match(byExpression?.message, /IAMRoleSelector mine selected it before$/);
+  t.equal(byExpression?.repairs, undefined, "only a person can know the value");
   t.match(told([], bucket), {
     message: "IAMRoleSelector mine, which selected it before, does not exist",
     fix: `if ${roleIn(FIRST)} is still its role, create IAMRoleSelector mine`,
@@ -105,5 +113,11 @@ test("repairs nothing that would move the resource to another account, and asks 
     /^if the role of one is meant, set .*; or if the role of two is meant, set /);
   t.equal(told([selector("mine", names("taem-a"))], annotated("mine", roleIn(FIRST))).message,
     "IAMRoleSelector mine selected it before", "says it once");
+  t.end();
+});
+
+test("counts what is misspelled", (t) => {
+  const known = [TEAM_A, selector("typo", names("taem-a")), selector("right", names("team-a"))];
+  t.equal(inventoryWith(known).of(MISSES).size, 1);
   t.end();
 });

@@ -2,7 +2,7 @@ import jsonPatch, { type Operation } from "fast-json-patch";
 import { test } from "tap";
 import {
   applyEdits, by, describeRepairs, type Edit, meant, moveEdits, patchOf, remove, rename, restore, restoreAnnotations,
-  safely, set,
+  safely, set, unsafe,
 } from "../../../shared/core/repair.ts";
 import { annotationPath, type JsonObject, parseJSON } from "../../../shared/formats/json.ts";
 
@@ -90,6 +90,9 @@ test("restores what an object had before, and moves edits into another object", 
   const [annotations] = restoreAnnotations(OBJECT, "a");
   t.same(applyEdits(changed, annotations?.edits ?? []), { ...OBJECT, metadata: { name: "b1", annotations: {} } });
   const of = { apiVersion: "v1", kind: "Namespace", namespace: null, name: "team-a" };
+  t.same(unsafe([...safely(set(["a"], 1)), { when: "to keep it", edits: [] }]), [
+    { edits: [set(["a"], 1)] }, { when: "to keep it", edits: [] },
+  ]);
   const moved = moveEdits(by(set(["a"], 1), { of, ...set(["b"], 2) }), (path) => ["spec", "template", ...path]);
   t.same(moved[0]?.edits.map(({ path }) => path), [["spec", "template", "a"], ["b"]]);
   t.end();

@@ -86,12 +86,28 @@ test("what denies comes alone, and what warns about the role before other warnin
   t.end();
 });
 
+test("a conflict is solved by the deletion of what no resource needs, or by a change of the selectors", (t) => {
+  const two = [selectorFor("one", FIRST, ["team-a"]), selectorFor("two", SECOND, ["team-a"])];
+  t.same(causes(diagnosed(bucketObject(), [TEAM_A, ...two])), [
+    "ACK-03 Bucket: to keep one, delete IAMRoleSelector two; or to keep two, delete IAMRoleSelector one",
+  ]);
+  const four = ["a", "b", "c", "d"].map((name) => selectorFor(name, FIRST, ["team-a"]));
+  const { causes: [many] } = diagnosed(bucketObject(), [TEAM_A, ...four]);
+  t.same([many?.finding.repairs, many?.toChange.length], [[], 4]);
+  t.end();
+});
+
 test("with CARM maps, the namespace or the map says why a resource is refused", (t) => {
   const namespace = namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": SECOND });
   const known = [namespace, mapObject("ack-role-account-map", { [FIRST]: ROLE })];
   const { explained, outcome, ...rest } = diagnosed(bucketObject(), known, { mode: "carm" });
   t.same([explained, outcome], [null, "refused"]);
   t.match(causes({ explained, outcome, ...rest }), [/^NS-03 Namespace/]);
+  const { causes: [byDefault] } = diagnosed(bucketObject(), [TEAM_A], { mode: "carm", controllerAccount: SECOND });
+  t.match(byDefault?.toChange.map(({ object }) => objectReference(object).kind), ["Namespace", "Bucket"]);
+  t.match(diagnosed(bucketObject(), known, { mode: "carm" }).causes[0]?.toChange.map((one) => (
+    objectReference(one.object).kind
+  )), ["ConfigMap", "Namespace"]);
   const team = namespaceObject("team-a", {}, { "services.k8s.aws/team-id": "a" });
   const maps = [team, mapObject("ack-role-team-map", { a: roleIn(FIRST) })];
   t.equal(diagnosed(bucketObject(), maps, { mode: "carm", teamLevelCARM: true }).via, "team-map");
@@ -114,6 +130,9 @@ test("an object of CAPA has the identities of its chain as causes", (t) => {
   const codes = causes(diagnosed(cluster, [TEAM_A, identity])).map((one) => one.slice(0, 5));
   t.ok(codes.includes("CI-26"), codes.join());
   t.equal(diagnosed(cluster, [TEAM_A, identity]).explained, null);
+  const other = { ...identity, spec: { ...identity.spec, allowedNamespaces: { list: ["team-b"] } } };
+  const refused = diagnosed(cluster, [TEAM_A, other]).causes.find(({ finding }) => finding.code === "AC-02");
+  t.same(refused?.toChange.map(({ object }) => objectReference(object).kind), ["AWSClusterRoleIdentity", "AWSCluster"]);
   t.end();
 });
 

@@ -4,6 +4,7 @@ import { isReplacement, objectNameOf, ObjectsByName } from "../../../shared/diag
 import { offeredRepairs } from "../../../shared/diagnosis/offered-repairs.ts";
 import { RelatedObjects } from "../../../shared/diagnosis/related.ts";
 import { selectorName } from "../../../shared/ack/selector-conditions.ts";
+import type { DecisionSettings } from "../../../shared/core/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
   bucketObject, existingBucket, FIRST, inventoryWith, namespaceObject, newBucket, SECOND, selectorFor,
@@ -16,18 +17,19 @@ interface Offer {
   readonly origin?: "file" | "cluster";
   readonly isWhole?: boolean;
   readonly when?: string;
+  readonly settings?: DecisionSettings;
 }
 
 /** Returns when to choose the repair of the object; null if it is not offered. */
 function offered(
   object: JsonObject, others: readonly JsonObject[], edits: Repair["edits"],
-  { origin = "cluster", isWhole = true, ...way }: Offer = {},
+  { origin = "cluster", isWhole = true, settings = SETTINGS_BY_DEFAULT, ...way }: Offer = {},
 ): string | null {
   const found = { object };
   const all = [found, ...others.map((one) => ({ object: one }))];
   const inventory = inventoryWith(all.map((one) => one.object), { origin });
   const scope = {
-    inventory, settings: SETTINGS_BY_DEFAULT, origin, related: new RelatedObjects(all, NO_CONTROLLERS), isWhole,
+    inventory, settings, origin, related: new RelatedObjects(all, NO_CONTROLLERS), isWhole,
     subject: found,
   };
   const [repair] = offeredRepairs([{ edits, ...way }], found, scope);
@@ -81,6 +83,12 @@ test("offers no repair after which another resource is worse off, and says whose
   const narrow = [{ ...ofSelector("all"), ...set([...NAMES, 0], "other") }];
   const all = [TEAM_A, selectorFor("all", FIRST, ["team-a"]), newBucket("b2")];
   t.equal(offered(labeled, all, narrow), null, "b2 falls back to the controller's own role");
+  const observed = { ...SETTINGS_BY_DEFAULT, checkSeverities: new Map([["*", "warn"] as const]) };
+  t.equal(offered(labeled, all, narrow, { settings: observed }), null, "also if the webhook only warns");
+  const conflict = [TEAM_A, selectorFor("one", FIRST, ["team-a"]), selectorFor("two", FIRST, ["team-b"]),
+    namespaceObject("team-b", {}), newBucket("b2", { namespace: "team-b" })];
+  const more = [{ of: objectNameOf(namespaceObject("team-b")), ...set(["metadata", "labels", { key: "x" }], "y") }];
+  t.equal(offered(newBucket("b1"), conflict, more), "", "another object without an effect");
   t.end();
 });
 
