@@ -20,6 +20,8 @@ import { decisionSettings, type DecisionSettings } from "../shared/core/context.
 import { WEBHOOK } from "../shared/core/installation.ts";
 import type { SkippedCheck } from "../shared/core/run.ts";
 import type { SettingsFor } from "../shared/core/settings.ts";
+import { offeredRepairs } from "../shared/diagnosis/offered-repairs.ts";
+import { RelatedObjects } from "../shared/diagnosis/related.ts";
 import type { AuditFinding } from "../shared/diagnosis/audit.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
 
@@ -64,7 +66,10 @@ function auditRoot(state: ReviewedState, only: Only, settings: SettingsFor<"audi
   const judged = judgedIn({ objects, inventory: state.inventory });
   const locate = locator(settings.output, state.objects);
   const ofTemplates = templateFindings(judged, templateChecker(state, settled), locate);
-  const ofObjects = audit.findings.map((finding) => reportedFinding(finding, objects, locate));
+  const offered = settings.output === "json" && state.origin === "cluster" ? repairsOffered(state, settled) : same;
+  const ofObjects = audit.findings.map((finding) => (
+    reportedFinding(offered(finding, objectAt(objects, finding.index)), objects, locate)
+  ));
   const findings = [...ofObjects, ...ofTemplates.flat()];
   const summary = { ...audit.summary, checks: audit.summary.checks + ofTemplates.length };
   const skipped = [...audit.skipped, ...unreadChecks(state, settled), ...unreadSidecars(state, settled)];
@@ -74,6 +79,18 @@ function auditRoot(state: ReviewedState, only: Only, settings: SettingsFor<"audi
     summary, usage: audit.usage, findings, skipped,
     controllers: { ...controllers, deployments: state.controllers.controllers },
   };
+}
+
+type Offered = (finding: AuditFinding, found: StateObject) => AuditFinding;
+
+const same: Offered = (finding) => finding;
+
+/** Returns a function that omits the repairs of stored objects that the webhook would deny. */
+function repairsOffered({ inventory, origin, objects, controllers }: State, settings: DecisionSettings): Offered {
+  const scope = { inventory, settings, origin, related: new RelatedObjects(objects, controllers), isWhole: false };
+  return (finding, found) => (
+    { ...finding, repairs: offeredRepairs(finding.repairs ?? [], found, { ...scope, subject: found }) }
+  );
 }
 
 /** Requires of sidecars what the profile of the installation in the cluster requires. */
