@@ -69,8 +69,8 @@ function resolveRoot(state: State, only: Only, settings: SettingsFor<"resolve">,
   const queries = queriesOf(state, only, settings);
   const resolved = mapWithProgress(queries, io, "resources resolved", ({ query, found }): ExplainedResource => {
     if (context === null) return resolveOne(query, inventory, decisions);
-    const { session, reported, causes, omitted, ...resolution } = explainResource(query, found, context);
-    return isJSON ? resolution : { ...resolution, omitted, session, reported, causes };
+    const { session, reported, causes, nearMisses, omitted, ...resolution } = explainResource(query, found, context);
+    return isJSON ? resolution : { ...resolution, omitted, session, reported, causes, nearMisses };
   }).filter((one) => only.hasRole([one]));
   const faulty = faultySelectors(inventory, state.origin);
   const identities = faultyIdentities(state, decisions);

@@ -40,8 +40,12 @@ export async function runWhy(words: readonly string[], settings: Settings, io: I
   if (settings.output === "json") writeJSON(io, { ...result, causes: result.causes.map(withoutText) });
   else writeText(io, { ...result, reported: shownOf(result, settings) });
   writeLines(io.stderr, settlementLines(settlement, painter(io.stderr, io.environment)));
-  const isWrong = result.causes.some(({ severity }) => severity === "deny") || result.reported.some(isError);
-  return isWrong ? EXIT.findings : EXIT.fine;
+  return isWrong(result) ? EXIT.findings : EXIT.fine;
+}
+
+/** Whether something is denied or refused, or a selector probably should select the resource. */
+function isWrong({ causes, nearMisses, reported }: Explanation): boolean {
+  return nearMisses.length > 0 || reported.some(isError) || causes.some(({ severity }) => severity === "deny");
 }
 
 /** Returns a cause in the format of the findings of `lint -o json`. */
@@ -80,7 +84,7 @@ function concernsOthers({ code, isOfResource, kind, repairs = [] }: ExplainedCau
     || repairs.some(({ changes }) => changes.some(({ object }) => object.kind !== kind));
 }
 
-/** Omits what nearly selects the resource if something does. */
+/** Omits what nearly selects the resource if something does, or probably should. */
 function explanationOf(
   found: StateObject, state: State, settings: SettledSettings, isWhole: boolean,
 ): ResolvedResource & Explanation {
@@ -90,8 +94,11 @@ function explanationOf(
   const context = explainContext(state, decisionSettings(settings), { isWhole, isComplete });
   const { explanation, ...explained } = explainResource(asked.query, found, context);
   if (explanation === undefined) return explained;
-  if (isComplete || explained.outcome === "default") return { ...explained, explanation };
-  return { ...explained, omitted: 0, explanation: explanation.filter((one) => one.selects || one.chosen === true) };
+  const missed = new Set(explained.nearMisses.map(({ selector }) => selector));
+  const isShort = explained.outcome !== "default" || missed.size > 0;
+  if (isComplete || !isShort) return { ...explained, explanation };
+  const shown = explanation.filter((one) => one.selects || one.chosen === true || missed.has(one.selector));
+  return { ...explained, omitted: 0, explanation: shown };
 }
 
 async function reportedAbout(

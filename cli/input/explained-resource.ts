@@ -34,13 +34,14 @@ export function explainResource(
   query: RoleObject, found: StateObject, context: ExplainContext,
 ): ResolvedResource & Explanation & { readonly omitted: number } {
   const { inventory, isComplete } = context;
-  const { explained, session, causes, existsIn, ...resolution } = diagnose(query, found, context);
+  const { explained, session, causes, existsIn, nearMisses, ...resolution } = diagnose(query, found, context);
   const explanation = explained === null || !isComplete || !isResource(query)
     ? explained?.nearest : explain(inventory, query);
   const { kind, namespace, name } = query;
   return {
     resource: { apiVersion: apiVersionOf(query), kind, namespace, name }, ...resolution,
     omitted: isComplete ? 0 : explained?.omitted ?? 0, ...(explanation !== undefined && { explanation }),
+    nearMisses: nearMisses.map(({ selector, reason, message }) => ({ selector, reason, message })),
     existsIn, session: session === null ? null : settingsText(session), reported: [],
     causes: causes.map((cause) => explainedCause(cause, found, context)),
   };

@@ -1,5 +1,6 @@
 import type { ChainLink } from "../../shared/core/resolution.ts";
 import { USE_SELECTOR_ANNOTATION } from "../../shared/core/annotation-keys.ts";
+import type { NearMiss } from "../../shared/ack/near-misses.ts";
 import { findingSentences } from "../../shared/core/check.ts";
 import { countOf, printable } from "../../shared/formats/text.ts";
 import { partText, type SelectorExplanation } from "../../shared/diagnosis/explain.ts";
@@ -17,6 +18,8 @@ export interface Explanation {
   readonly session: string | null;
   /** What programs and controllers report about the resource. Only `why` reads it. */
   readonly reported: readonly Reported[];
+  /** The selectors that probably should select the resource, although no selector does. */
+  readonly nearMisses: readonly Pick<NearMiss, "selector" | "reason" | "message">[];
   /** What is wrong, the most likely cause first. */
   readonly causes: readonly ExplainedCause[];
 }

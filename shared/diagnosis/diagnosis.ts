@@ -1,5 +1,5 @@
 import { existenceFindings } from "../ack/adoption.ts";
-import { nearMisses, selectingRepairs } from "../ack/near-misses.ts";
+import { type NearMiss, nearMisses, selectingRepairs } from "../ack/near-misses.ts";
 import { selectorName } from "../ack/selector-conditions.ts";
 import { SELECTORS } from "../ack/selectors.ts";
 import { SELECTOR_KIND } from "../core/ack-groups.ts";
@@ -37,6 +37,8 @@ export interface Diagnosis<T extends Located> extends Resolution {
   readonly existsIn: string | null;
   /** The selectors that select the object, and those that nearly do. Null if no selector decides about it. */
   readonly explained: NearestSelectors | null;
+  /** The selectors that probably should select the object, although no selector does. */
+  readonly nearMisses: readonly NearMiss[];
   /** What is wrong, the most likely cause first. All that denies has to be changed. */
   readonly causes: readonly Cause<T>[];
 }
@@ -61,13 +63,19 @@ export function diagnose<T extends Located>(
   const resolution = resolve(inventory, query, settings);
   const resource = isResource(query) && settings.mode === "selectors" ? query : null;
   const explained = resource === null ? null : explainNearest(inventory, resource);
-  const source = inventory.sourceOf(query, settings);
-  const isAssumed = resolution.outcome === "selected";
+  const misses = resource !== null && resolution.outcome === "default" ? nearMisses(inventory, resource) : [];
   return {
-    ...resolution, explained, existsIn: createdIn(found.object),
-    session: isAssumed ? source.sessionOf?.(resolution, inventory) ?? null : null,
-    causes: causesOf({ query, resource, found, resolution, nearest: explained?.nearest ?? [] }, context),
+    ...resolution, explained, nearMisses: misses, existsIn: createdIn(found.object),
+    session: sessionOf(query, resolution, context),
+    causes: causesOf({ query, resource, found, resolution, misses, nearest: explained?.nearest ?? [] }, context),
   };
+}
+
+function sessionOf<T extends Located>(
+  query: RoleObject, resolution: Resolution, { inventory, settings }: DiagnosisContext<T>,
+): ChosenSession | null {
+  if (resolution.outcome !== "selected") return null;
+  return inventory.sourceOf(query, settings).sessionOf?.(resolution, inventory) ?? null;
 }
 
 interface Diagnosed<T> {
@@ -77,6 +85,7 @@ interface Diagnosed<T> {
   readonly found: T;
   readonly resolution: Resolution;
   readonly nearest: readonly SelectorExplanation[];
+  readonly misses: readonly NearMiss[];
 }
 
 /**
@@ -109,12 +118,11 @@ function causesOf<T extends Located>(diagnosed: Diagnosed<T>, context: Diagnosis
 
 /** Returns the selectors whose faults can be why the object has its role. */
 function selectorsOf<T extends Located>(
-  { resource, resolution }: Diagnosed<T>, { inventory, related, settings }: DiagnosisContext<T>,
+  { resolution, misses }: Diagnosed<T>, { related, settings }: DiagnosisContext<T>,
 ): readonly T[] {
   if (settings.mode === "carm") return [];
-  const isLost = resource !== null && resolution.outcome === "default";
-  const missed = isLost ? nearMisses(inventory, resource).filter(({ reason }) => reason === "malformed") : [];
-  const names = [...resolution.selectors.map(({ name }) => name), ...missed.map(({ selector }) => selector)];
+  const malformed = misses.filter(({ reason }) => reason === "malformed");
+  const names = [...resolution.selectors.map(({ name }) => name), ...malformed.map(({ selector }) => selector)];
   return related.named(SELECTOR_KIND, names);
 }
 
@@ -139,7 +147,7 @@ function withRepairs<T extends Located>(
 ): Cause<T> {
   const { section, repairs = [] } = finding;
   const isOwn = found === diagnosed.found;
-  const others = !isOwn ? [] : section === "onDefault" ? nearestRepairs(diagnosed, context)
+  const others = !isOwn || repairs.length > 0 ? [] : section === "onDefault" ? nearestRepairs(diagnosed, context)
     : section === "conflicts" && context.isWhole ? keepingRepairs(diagnosed) : [];
   const offered = offeredRepairs([...repairs, ...others], found, { ...context, subject: diagnosed.found });
   const choosers = choosersToChange(found, diagnosed, context);

@@ -75,7 +75,7 @@ const REPLACED = `s/^..name:.team-a$/${
 
 export const BROKEN: readonly BrokenResource[] = [
   {
-    title: "two selectors select the bucket",
+    title: "two selectors select the bucket", repair: "",
     objects: [
       TEAM_A, SELECTOR, bucketObject(),
       selectorObject("buckets", {
@@ -84,11 +84,48 @@ export const BROKEN: readonly BrokenResource[] = [
     ],
   },
   {
+    title: "a selector lists a misspelled namespace", repair: "",
+    objects: [TEAM_A, bucketObject(), selectorObject("typo", { arn: ROLE, namespaceSelector: { names: ["taem-a"] } })],
+  },
+  {
+    title: "a selector requires a misspelled value of a label", repair: "",
+    objects: [
+      namespaceObject("team-a", { stage: "production" }), bucketObject(),
+      selectorObject("typo", {
+        arn: ROLE, namespaceSelector: { names: [], labelSelector: { matchLabels: { stage: "prodution" } } },
+      }),
+    ],
+  },
+  {
+    title: "a selector lists the namespace twice, so that controllers ignore it", repair: "",
+    objects: [
+      TEAM_A, bucketObject(),
+      selectorObject("twice", { arn: ROLE, namespaceSelector: { names: ["team-a", "team-a"] } }),
+    ],
+  },
+  {
+    title: "the selector that selected the bucket was narrowed", repair: "",
+    objects: [
+      TEAM_A, annotated("mine"),
+      selectorObject("mine", { arn: ROLE.replace("team-a", "mine"), namespaceSelector: { names: ["other"] } }),
+      ...Array.from({ length: 5 }, (_, i) => selectorObject(`team-${i}`, {
+        arn: roleIn(SECOND), namespaceSelector: { names: [`team-${i}`] },
+      })),
+    ],
+  },
+  {
+    title: "the annotation of the namespace misspells the key of a CARM map", repair: "",
+    objects: [
+      namespaceObject("team-a", {}, { "services.k8s.aws/team-id": "paymnets" }), bucketObject(),
+      mapObject("ack-role-team-map", { payments: ROLE }), controller("TeamLevelCARM=true", true),
+    ],
+  },
+  {
     title: "no selector exists", objects: [TEAM_A, bucketObject()],
     repair: "s/ACCOUNT/111122223333/",
   },
   {
-    title: "the selector is malformed", repair: "s/aws:iam:1/aws:iam::1/",
+    title: "the selector is malformed", repair: "",
     objects: [
       TEAM_A, bucketObject(),
       selectorObject("team-a", { arn: ROLE.replace("::", ":"), namespaceSelector: { names: ["team-a"] } }),

@@ -64,8 +64,8 @@ onCluster("why says on a real API server what is wrong with broken resources", a
 /** Runs the commands that were printed, as a user does who edits what they open. */
 async function runPrinted(t: Test, cluster: Cluster, stdout: string, edit: string): Promise<void> {
   const EDITOR = edit === "" ? "true" : `sed -i -e ${edit}`;
-  for (const [, command = ""] of stdout.matchAll(/^ {4,6}((?:kubectl|echo) .+)$/gm)) {
-    const line = command.startsWith("echo ") ? command.replace("' | ", `' | sed -e '${edit}' | `) : command;
+  for (const [, command = ""] of stdout.matchAll(/^ {4,6}((?:kubectl|printf) .+)$/gm)) {
+    const line = command.startsWith("printf ") ? command.replace("' | ", `' | sed -e '${edit}' | `) : command;
     const { code, stderr } = await cluster.shell(line, { EDITOR });
     t.equal(code, 0, `${line}: ${stderr}`);
   }
