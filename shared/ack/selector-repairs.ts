@@ -50,6 +50,11 @@ export function replacementRepairs(
   const account = accountOfARN(String(before?.roleARN));
   const isElsewhere = first.some(({ resource }) => (resource.status.ownerAccountID ?? account) !== account);
   if (isElsewhere || annotationAt(object, EXTERNAL_ID_ANNOTATION) !== null) return NONE;
+  return by(replacementOf(object, inventory));
+}
+
+/** Returns the creation of a selector with the same spec and session settings, which replaces the selector. */
+export function replacementOf(object: JsonObject, inventory: Inventory): Edit {
   const own = String(stringAt(object, "metadata", "name"));
   const name = freeName(inventory, own);
   const copied = [...stringMap(field(field(object, "metadata"), "annotations"))]
@@ -57,7 +62,7 @@ export function replacementRepairs(
   const annotations = { ...Object.fromEntries(copied), [REPLACES_ANNOTATION]: own };
   const type = { apiVersion: String(field(object, "apiVersion")), kind: String(field(object, "kind")) };
   const value = { ...type, metadata: { name, annotations }, spec: field(object, "spec") };
-  return by({ path: [], value, of: { ...type, namespace: null, name } });
+  return { path: [], value, of: { ...type, namespace: null, name } };
 }
 
 /** Returns the first of the names NAME-2, NAME-3 and so on that no selector has. */

@@ -1,7 +1,10 @@
 import type { CheckInput } from "../core/check.ts";
 import type { DecisionSettings, Origin } from "../core/context.ts";
 import { Inventory } from "../core/inventory.ts";
-import type { Repair } from "../core/repair.ts";
+import { replacementOf } from "../ack/selector-repairs.ts";
+import { SELECTORS } from "../ack/selectors.ts";
+import { isSelector } from "../core/ack-groups.ts";
+import { type Edit, remove, type Repair } from "../core/repair.ts";
 import { runChecks } from "../judges.ts";
 import { INVENTORY_KINDS, roleObjectOf } from "../kinds.ts";
 import type { JsonObject } from "../formats/json.ts";
@@ -33,13 +36,35 @@ type WriteScope = Pick<RepairScope<Located>, "inventory" | "settings" | "origin"
 export function offeredRepairs<T extends Located>(
   repairs: readonly Repair[], found: T, scope: RepairScope<T>,
 ): readonly Repair[] {
-  return repairs.flatMap((repair) => {
+  return repairs.flatMap((written) => {
+    const repair = scope.origin === "cluster" ? withReplacements(written, found, scope) : written;
     const changes = scope.related.changesOf(repair, found);
-    if (!changes.every((change) => isAdmitted(change, scope))) return [];
+    if (!areAdmitted(changes, scope)) return [];
     const isOfOthers = scope.isWhole && changes.some((one) => one.found === null || !isRoleObject(one.found.object));
     const impacts = isOfOthers ? impactsOn(changes, scope) : [];
     if (impacts.some(isDisruptive)) return [];
     return impacts.length === 0 ? [repair] : [{ ...repair, when: effectText(repair, impacts) }];
+  });
+}
+
+/**
+ * Returns the repair with another selector instead of each effective one whose role it changes, because the API server
+ * rejects that, and resources need the selector until the other one exists.
+ */
+function withReplacements<T extends Located>(repair: Repair, found: T, { inventory, related }: RepairScope<T>): Repair {
+  const edits = related.changesOf(repair, found).flatMap(({ name, found: old, after, edits: own }): readonly Edit[] => {
+    const isUsed = old !== null && after !== null && isSelector(old.object)
+      && inventory.of(SELECTORS).has(name.name) && isReplacement(old.object, after);
+    return isUsed ? [replacementOf(after, inventory), { of: name, ...remove([]) }] : own;
+  });
+  return { ...repair, edits };
+}
+
+/** Whether the webhook admits the changes in their order. */
+function areAdmitted<T extends Located>(changes: readonly ObjectChange<T>[], scope: RepairScope<T>): boolean {
+  return changes.every((change, i) => {
+    const inventory = i > 0 && scope.isWhole ? inventoryAfter(changes.slice(0, i), scope) : scope.inventory;
+    return isAdmitted(change, { ...scope, inventory });
   });
 }
 
@@ -48,18 +73,24 @@ function isRoleObject(object: JsonObject): boolean {
 }
 
 /** Returns what the changes change for objects other than the one that is diagnosed. */
-function impactsOn<T extends Located>(
-  changes: readonly ObjectChange<T>[], { inventory, related, settings, subject }: RepairScope<T>,
-): readonly Impact[] {
+function impactsOn<T extends Located>(changes: readonly ObjectChange<T>[], scope: RepairScope<T>): readonly Impact[] {
+  const { inventory, settings, subject } = scope;
+  const { kind, namespace, name } = objectReference(subject.object);
+  const { impacts } = drain(compareInventories(inventory, inventoryAfter(changes, scope), settings));
+  return impacts.filter(({ resource }) => (
+    resource.kind !== kind || resource.namespace !== namespace || resource.name !== name
+  ));
+}
+
+function inventoryAfter<T extends Located>(
+  changes: readonly ObjectChange<T>[], { inventory, related }: RepairScope<T>,
+): Inventory {
   const changed = new Set(changes.map((change) => change.found));
   const unchanged = related.all.filter((one) => !changed.has(one)).map(({ object }) => object);
   const after = new Inventory(inventory.context, INVENTORY_KINDS);
   const objects = [...unchanged, ...changes.map((change) => change.after).filter((one) => one !== null)];
   after.apply(objects.map((object) => ({ type: "put", object })));
-  const { kind, namespace, name } = objectReference(subject.object);
-  return drain(compareInventories(inventory, after, settings)).impacts.filter(({ resource }) => (
-    resource.kind !== kind || resource.namespace !== namespace || resource.name !== name
-  ));
+  return after;
 }
 
 function effectText({ when }: Repair, impacts: readonly Impact[]): string {

@@ -60,9 +60,12 @@ test("replaces a selector whose role changes, because the API server rejects the
   const role = set(["spec", "arn"], "arn:aws:iam::111122223333:role/b");
   const selector = selectorFor("mine", FIRST, ["team-a"]);
   t.equal(offered(selector, [TEAM_A], [role]), "");
-  t.equal(offered(selector, [TEAM_A, existingBucket("b1", FIRST)], [role]), null, "nobody may delete it");
+  const alsoB1 = "this also changes the role of 1 other resource: Bucket team-a/b1";
+  t.equal(offered(selector, [TEAM_A, existingBucket("b1", FIRST)], [role]), alsoB1, "another selector first");
+  const elsewhere = set(["spec", "arn"], `arn:aws:iam::${SECOND}:role/b`);
+  t.equal(offered(selector, [TEAM_A, existingBucket("b1", FIRST)], [elsewhere]), null, "the bucket is in an account");
   t.equal(offered(selector, [TEAM_A, existingBucket("b1", FIRST)], [role], { origin: "file" }),
-    "this also changes the role of 1 other resource: Bucket team-a/b1", "a file does not tell what is stored");
+    alsoB1, "a file does not tell what is stored");
   const twice = selectorFor("mine", FIRST, ["team-a", "team-a"]);
   t.equal(offered(twice, [TEAM_A], [role], { origin: "file" }), "", "it had another fault before");
   t.equal(offered(selector, [TEAM_A], [set(["spec", "arn"], "x")], { origin: "file" }), null);
