@@ -1,8 +1,15 @@
-import { CATALOGUE } from "../shared/judges.ts";
 import type { CheckEntry } from "../shared/core/check.ts";
+import { decisionSettings } from "../shared/core/context.ts";
+import { Inventory } from "../shared/core/inventory.ts";
+import { describeRepairs } from "../shared/core/repair.ts";
 import { ERRORS, ResolverError } from "../shared/formats/errors.ts";
+import { formatFieldPath } from "../shared/formats/json.ts";
 import { NameIndex } from "../shared/formats/nearest.ts";
 import { listOf, quote } from "../shared/formats/text.ts";
+import { CATALOGUE, runChecks } from "../shared/judges.ts";
+import { INVENTORY_KINDS } from "../shared/kinds.ts";
+import { readSettings } from "../shared/server/read-settings.ts";
+import { exampleOf } from "./example-objects.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 
 type ErrorEntry = (typeof ERRORS)[keyof typeof ERRORS];
@@ -28,7 +35,24 @@ function checkLines(check: CheckEntry): readonly string[] {
   const example = check.example.split("\n").map((line) => (line === "" ? "" : `  ${line}`));
   const heading = `${check.id}: ${severityOf(check)}${check.waivable === true ? ", waivable" : ""}`;
   const inCARM = check.fixInCARM === undefined ? [] : [`With --mode carm: ${check.fixInCARM}.`];
-  return [heading, "", `Why: ${check.reason}`, "", "Example:", ...example, "", `Fix: ${check.fix}.`, ...inCARM];
+  const fixes = [`Fix: ${check.fix}.`, ...inCARM, ...repairLines(check)];
+  return [heading, "", `Why: ${check.reason}`, "", "Example:", ...example, "", ...fixes];
+}
+
+/** Returns how `lint` repairs the example; empty if the example is a sentence, or alone has no fault. */
+function repairLines({ id, example }: CheckEntry): readonly string[] {
+  const object = exampleOf(id, example);
+  if (object === null) return [];
+  const inventory = new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS);
+  inventory.apply([{ type: "put", object }]);
+  const settings = decisionSettings(readSettings("lint", { cluster: true }, {}));
+  const { findings } = runChecks({ object, old: null, requester: null, origin: "file", inventory }, settings);
+  const found = findings.find(({ code, repairs = [] }) => code === id && repairs.length > 0);
+  if (found?.repairs === undefined) return [];
+  const { path, repairs } = found;
+  const where = path.length === 0 ? "" : `${formatFieldPath(path)}: `;
+  const note = repairs.some(({ isSafe }) => isSafe) ? " (`lint --fix` does it)" : "";
+  return [`Repair of the example: ${where}${describeRepairs(repairs, path)}${note}.`];
 }
 
 /** Returns the severity of a check and what changes it, such as ``warn, deny in `audit` ``. */

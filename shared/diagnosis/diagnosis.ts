@@ -8,7 +8,8 @@ import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
 import type { Finding } from "../core/check.ts";
 import type { DecisionSettings, Origin } from "../core/context.ts";
 import type { Inventory, RoleObject } from "../core/inventory.ts";
-import { remove, type Repair } from "../core/repair.ts";
+import { NAMESPACES } from "../core/namespaces.ts";
+import { type Edit, remove, type Repair } from "../core/repair.ts";
 import type { Resolution } from "../core/resolution.ts";
 import { resolve } from "../core/resolve.ts";
 import type { ChosenSession } from "../core/session.ts";
@@ -189,21 +190,28 @@ function keepingRepairs<T extends Located>({ resolution: { selectors } }: Diagno
 }
 
 /**
- * Returns the labels with which the nearest selector selects the object. A selector that lists other namespaces is
- * probably not meant for this one.
+ * Returns the labels with which the nearest selectors select the object. A selector that lists other namespaces is
+ * probably not meant for this one, nor is one that requires another value of a label of the Namespace.
  */
 function nearestRepairs<T extends Located>(
-  { resource, nearest: [nearest] }: Diagnosed<T>, { inventory }: DiagnosisContext<T>,
+  { resource, nearest }: Diagnosed<T>, { inventory }: DiagnosisContext<T>,
 ): readonly Repair[] {
-  const selector = inventory.of(SELECTORS).get(nearest?.selector ?? "");
-  if (resource === null || selector === undefined) return [];
+  if (resource === null) return [];
   const { ownerAccountID } = resource.status;
-  if (ownerAccountID !== null && ownerAccountID !== accountOfARN(selector.roleARN)) return [];
   const compared = { inventory, query: resource, type: inventory.kinds.typeOf(resource) };
-  return selectingRepairs(selector, compared).filter(isOfLabels)
-    .map(({ edits }) => ({ when: `if the role of ${selector.name} is meant`, edits }));
+  const selectors = nearest.map(({ selector }) => inventory.of(SELECTORS).get(selector));
+  return selectors.filter((one) => one !== undefined)
+    .filter(({ roleARN }) => ownerAccountID === null || ownerAccountID === accountOfARN(roleARN))
+    .flatMap((selector) => selectingRepairs(selector, compared).map(({ edits }) => (
+      { when: `if the role of ${selector.name} is meant`, edits }
+    )))
+    .filter(({ edits }) => edits.every((edit) => isMissingLabel(edit, resource, inventory)));
 }
 
-function isOfLabels({ edits }: Repair): boolean {
-  return edits.every(({ path: [top] }) => top === "metadata");
+/** Whether the edit sets a label of the resource, or a label that its Namespace lacks. */
+function isMissingLabel(
+  { of, path: [top, , label] }: Edit, { namespace }: ResourceQuery, inventory: Inventory,
+): boolean {
+  if (top !== "metadata" || typeof label !== "object") return false;
+  return of === undefined || !inventory.of(NAMESPACES).labelsOf(namespace).has(label.key);
 }

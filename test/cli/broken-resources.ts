@@ -172,7 +172,7 @@ export const BROKEN: readonly BrokenResource[] = [
     ],
   },
   {
-    title: "the controller exits at its start", repair: "s/enable-carm=true/enable-carm=false/",
+    title: "the controller exits at its start", repair: "",
     objects: [TEAM_A, SELECTOR, bucketObject(), controller("IAMRoleSelector=true", true)],
   },
   {

@@ -145,7 +145,7 @@ test("audit reads the Deployments of the controllers, and says if it may not", a
   });
   const { stdout } = await run("audit");
   t.match(stdout, "\nack-system/ack-s3  nothing: it exits  eu-west-1  all namespaces  EKS Pod Identity");
-  t.match(stdout, "warn AUD-15 Deployment ack-system/ack-s3 spec.template.spec.containers: ");
+  t.match(stdout, "deny AUD-15 Deployment ack-system/ack-s3 spec.template.spec.containers: ");
   const denied = await onFakeCluster(t, (cluster) => {
     for (const path of [DEPLOYMENTS, DEPLOYMENTS_OF_ACK]) cluster.errors.set(path, { status: 403 });
   });

@@ -8,6 +8,14 @@ const SHOWN: readonly (readonly [title: string, code: string, stdout: string | R
     "a check", "IRS-03",
     /^IRS-03: deny\n\nWhy: Controllers accept any ARN\.[^\n]+\n\nExample:\n {2}spec: [^\n]+\n\nFix: write [^\n]+\.\n$/,
   ],
+  [
+    "a check whose example has a safe repair", "IRS-08",
+    /\nRepair of the example: spec\.namespaceSelector\.names\[1\]: remove this entry \(`lint --fix` does it\)\.\n$/,
+  ],
+  [
+    "a check whose example has a repair that is not safe", "ACK-38",
+    /\nRepair of the example: spec\.masterUserPassword\.namespace: write "team-a"\.\n$/,
+  ],
   ["a check in lowercase", "ack-03", /^ACK-03: warn, deny in `audit`, waivable\n/],
   ["a check whose severity depends on the mode", "CM-01", /^CM-01: deny with `--mode carm`, otherwise warn\n/],
   ["a check whose severity is fixed", "FE-02", /^FE-02: deny, fixed\n/],

@@ -1,13 +1,20 @@
+import { test } from "tap";
+import type { Finding } from "../../../shared/core/check.ts";
+import { applyEdits, set } from "../../../shared/core/repair.ts";
 import { runChecks } from "../../../shared/judges.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { controllerDeployment, gatedDeployment } from "../../fixtures/controllers.ts";
 import { SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { testRows } from "../rows.ts";
 
+function findingsOf(object: JsonObject): readonly Finding[] {
+  const input = { object, old: object, operation: "AUDIT", requester: null, origin: "cluster" } as const;
+  return runChecks(input, SETTINGS_BY_DEFAULT).findings;
+}
+
 /** Returns `CODE: MESSAGE; FIX` for each finding of an audit. */
 function linesOf(object: JsonObject): string[] {
-  const input = { object, old: object, operation: "AUDIT", requester: null, origin: "cluster" } as const;
-  return runChecks(input, SETTINGS_BY_DEFAULT).findings.map(({ code, message, fix }) => `${code}: ${message}; ${fix}`);
+  return findingsOf(object).map(({ code, message, fix }) => `${code}: ${message}; ${fix}`);
 }
 
 const watching = (namespaces: string): { readonly args: readonly string[] } => (
@@ -37,3 +44,20 @@ testRows("AUD-15 reports a controller that reads no roles, or exits", linesOf, [
   ["CARM in one namespace", gatedDeployment("", true, watching("a")),
     `AUD-15: the controller watches only a, and then does not start CARM, ${OWN_ROLE}; ${FIX}`],
 ]);
+
+/** Returns the Deployment with another container in its Pods. */
+function besideOther(deployment: JsonObject, container: JsonObject): JsonObject {
+  const containers = ["spec", "template", "spec", "containers"];
+  return applyEdits(deployment, [set([...containers, 1], container)]) ?? {};
+}
+
+test("AUD-15 sets the argument that turns CARM off, unless several containers have arguments", (t) => {
+  const repairsOf = (object: JsonObject): unknown => findingsOf(object).flatMap(({ repairs = [] }) => repairs);
+  const args = ["spec", "template", "spec", "containers", 0, "args"];
+  const off = (path: readonly unknown[]): unknown => [{ edits: [{ path, value: "--enable-carm=false" }] }];
+  t.same(repairsOf(gatedDeployment("IAMRoleSelector=true")), off([...args, 12]));
+  t.same(repairsOf(controllerDeployment({ args: ["--feature-gates=IAMRoleSelector=true"] })), off([...args, 11]));
+  const proxy = { name: "proxy", image: "proxy", args: ["-v"] };
+  t.same(repairsOf(besideOther(gatedDeployment("IAMRoleSelector=true"), proxy)), []);
+  t.end();
+});

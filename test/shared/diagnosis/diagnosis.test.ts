@@ -97,6 +97,19 @@ test("a conflict is solved by the deletion of what no resource needs, or by a ch
   t.end();
 });
 
+test("a label that the namespace lacks is a repair, but not another value of a label that it has", (t) => {
+  const byLabel = (name: string, labels: Readonly<Record<string, string>>): JsonObject => selectorObject(name, {
+    arn: ROLE, namespaceSelector: { names: [], labelSelector: { matchLabels: labels } },
+  });
+  const others = [selectorFor("another", FIRST, ["team-b"]), byLabel("gold", { tier: "gold" })];
+  t.match(causes(diagnosed(bucketObject(), [TEAM_A, ...others])), [
+    /^ACK-05 Bucket: if the role of gold is meant, set metadata\.labels\[tier\] of Namespace team-a to "gold"$/,
+  ]);
+  const silver = namespaceObject("team-a", { tier: "silver" });
+  t.same(causes(diagnosed(bucketObject(), [silver, ...others])), ["ACK-05 Bucket"]);
+  t.end();
+});
+
 test("with CARM maps, the namespace or the map says why a resource is refused", (t) => {
   const namespace = namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": SECOND });
   const known = [namespace, mapObject("ack-role-account-map", { [FIRST]: ROLE })];
@@ -108,6 +121,10 @@ test("with CARM maps, the namespace or the map says why a resource is refused", 
   t.match(diagnosed(bucketObject(), known, { mode: "carm" }).causes[0]?.toChange.map((one) => (
     objectReference(one.object).kind
   )), ["ConfigMap", "Namespace"]);
+  const exits = diagnosed(bucketObject(), [...known, gatedDeployment("IAMRoleSelector=true")], { mode: "carm" });
+  t.match(exits.causes.map(({ toChange }) => toChange.map(({ object }) => objectReference(object).kind)), [
+    ["ConfigMap", "Namespace"], ["Deployment"],
+  ]);
   const team = namespaceObject("team-a", {}, { "services.k8s.aws/team-id": "a" });
   const maps = [team, mapObject("ack-role-team-map", { a: roleIn(FIRST) })];
   t.equal(diagnosed(bucketObject(), maps, { mode: "carm", teamLevelCARM: true }).via, "team-map");

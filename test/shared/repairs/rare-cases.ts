@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, parseJSON } from "../../../shared/formats/json.ts";
 import { adoptedBucket } from "../../fixtures/ack-adopted-resource-crd.ts";
+import { controllerDeployment, gatedDeployment } from "../../fixtures/controllers.ts";
 import { CONTROLLER, controllerPod } from "../../fixtures/pods.ts";
 import { owned, SILVER, tiered } from "../ack/resource-lines.ts";
 import { roleIdentity } from "../capa-objects.ts";
@@ -21,6 +22,8 @@ export const CASES: readonly Case[] = [
   ["ACK-07", owned("444455556666", tiered("gold")), { old: owned("444455556666", tiered("silver")) }],
   ["ACK-32", owned("444455556666", moved), { operation: "DELETE" }],
   ["ACK-41", adoptedBucket({ namespace: "team-b" })],
+  ["AUD-15", gatedDeployment("IAMRoleSelector=true", true), { operation: "AUDIT" }],
+  ["AUD-15", controllerDeployment({ args: ["--feature-gates=IAMRoleSelector=true"] }), { operation: "AUDIT" }],
   ["CI-06", roleIdentity("r", "controller", { selector: { matchLabels: { a: " b" } } })],
   ["CI-20", roleIdentity("r", "controller", LIST, { roleARN: "arn:aws:sts::111122223333:assumed-role/a/s" })],
   ["CI-22", roleIdentity("r", "controller", LIST, { policyARNs: [" arn:aws:iam::aws:policy/ReadOnlyAccess"] })],

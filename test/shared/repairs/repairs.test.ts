@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { exampleOf } from "../../../cli/example-objects.ts";
 import { objectExcess } from "../../../shared/core/limits.ts";
 import { objectReference } from "../../../shared/formats/object-meta.ts";
 import { CATALOGUE, judgeOf, runChecks } from "../../../shared/judges.ts";
@@ -19,7 +20,6 @@ import { inventoryWith } from "../objects.ts";
 import { callerOf, reviewOf } from "../trust/review.ts";
 import { allow, APP, ROLE } from "../trust/trust-cases.ts";
 import { CASES, PODS } from "./rare-cases.ts";
-import { exampleOf } from "./examples.ts";
 import { ONLY_A_PERSON_KNOWS } from "./only-a-person-knows.ts";
 
 // Applies every repair of every check: to the examples of the checks, to the changes of 200 random inventories, most of

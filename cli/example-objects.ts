@@ -1,6 +1,7 @@
 import { loadAll } from "js-yaml";
-import { isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
-import { ROLE } from "../objects.ts";
+import { isJsonObject, type JsonObject } from "../shared/formats/json.ts";
+
+const ROLE = "arn:aws:iam::111122223333:role/team-a";
 
 /** What an example of a check omits, by the start of the code. */
 const COMPLETIONS: readonly (readonly [start: string, object: JsonObject])[] = [
