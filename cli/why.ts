@@ -39,7 +39,8 @@ export async function runWhy(words: readonly string[], settings: Settings, io: I
   const result = { ...explained, reported: await reportedAbout(found, explained, api) };
   if (settings.output === "json") writeJSON(io, { ...result, causes: result.causes.map(withoutText) });
   else writeText(io, { ...result, reported: shownOf(result, settings) });
-  writeLines(io.stderr, settlementLines(settlement, painter(io.stderr, io.environment)));
+  const notes = withoutNotes(io, settings).stderr;
+  writeLines(notes, settlementLines(settlement, painter(io.stderr, io.environment)));
   return isWrong(result) ? EXIT.findings : EXIT.fine;
 }
 

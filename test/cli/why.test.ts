@@ -261,6 +261,13 @@ test("says what exists if the cluster lacks the object or the kind, or may not b
   }
 });
 
+test("--quiet prints nothing about the settings", async (t) => {
+  const settled = { stdin: `${STATE}\n---\n${JSON.stringify(gatedDeployment("IAMRoleSelector=true", false))}` };
+  const words = ["why", "bucket/b1", "-n", "team-b", "--from", "-"];
+  t.match((await runCommand(words, settled)).stderr, "Settings from the Deployments: ");
+  t.equal((await runCommand([...words, "--quiet"], settled)).stderr, "");
+});
+
 test("prints JSON, and text that fits a terminal of 60 columns except for its commands", async (t) => {
   const json = await runCommand(["why", "queue/q1", "-n", "team-a", "--from", "-", "-o", "json"], { stdin: STATE });
   t.match(JSON.parse(json.stdout), {
