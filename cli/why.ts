@@ -99,7 +99,7 @@ function explanationOf(
   const isShort = explained.outcome !== "default" || missed.size > 0;
   if (isComplete || !isShort) return { ...explained, explanation };
   const shown = explanation.filter((one) => one.selects || one.chosen === true || missed.has(one.selector));
-  return { ...explained, omitted: 0, explanation: shown };
+  return { ...explained, omitted: 0, ...((shown.length > 0 || explanation.length === 0) && { explanation: shown }) };
 }
 
 async function reportedAbout(

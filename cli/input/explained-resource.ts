@@ -1,3 +1,4 @@
+import { NOTICE } from "../../shared/ack/adoption.ts";
 import { isResource } from "../../shared/core/ack-resource.ts";
 import { isSelector } from "../../shared/core/ack-groups.ts";
 import type { DecisionSettings } from "../../shared/core/context.ts";
@@ -52,22 +53,32 @@ function explainedCause(
 ): ExplainedCause {
   const { found: one, finding } = cause;
   const located = locate(finding, one);
-  const ways = (located.repairs ?? []).flatMap(({ when, commands }, i) => commands.map((command, step): Way => (
-    { when: step > 0 ? "then" : i > 0 && when !== null ? `or ${when}` : when, command }
-  )));
+  const repairs = located.repairs ?? [];
+  const ways = repairs.flatMap(({ when, commands }, i) => commands.map((command, step): Way => {
+    const choice = repairs.length === 1 ? unsaid(when, finding.fix) : when;
+    return { when: step > 0 ? "then, if that succeeded" : i > 0 && choice !== null ? `or ${choice}` : choice, command };
+  }));
   const isIgnored = isSelector(one.object) && inventory.of(SELECTORS).malformed.has(objectReference(one.object).name);
-  const restarts = finding.code.startsWith("ACK.") ? restartsOf(one, related) : [];
+  const restarts = finding.fix.endsWith(NOTICE) ? restartsOf(one, related) : [];
   return {
     ...located, isOfResource: one === found,
-    ways: ways.length > 0 ? [...ways, ...restarts] : editingWays(cause, isIgnored),
+    ways: ways.length + restarts.length > 0 ? [...ways, ...restarts] : editingWays(cause, isIgnored),
   };
 }
+
+/** Returns when to choose a repair, without what the fix says; null if nothing is left. */
+function unsaid(when: string | null, fix: string): string | null {
+  const left = when?.split("; ").filter((clause) => !fix.includes(clause)) ?? [];
+  return left.length === 0 ? null : left.join("; ");
+}
+
+const RESTART = "then restart the controller, for the resources of all teams";
 
 /** Returns how the controllers of a resource notice an annotation, which does not change its generation. */
 function restartsOf({ object, file }: StateObject, related: RelatedObjects<StateObject>): readonly Way[] {
   const controllers = file === null ? related.ofControllers(object).map((one) => objectReference(one.object)) : [];
   return controllers.filter(({ kind }) => kind === "Deployment").map(({ namespace, name }) => (
-    { when: "then", command: `kubectl rollout restart deployment/${name} -n ${namespace}` }
+    { when: RESTART, command: `kubectl rollout restart deployment/${name} -n ${namespace}` }
   ));
 }
 

@@ -1,4 +1,5 @@
 import type { ChainLink } from "../../shared/core/resolution.ts";
+import { SELECTOR_KIND } from "../../shared/core/ack-groups.ts";
 import { USE_SELECTOR_ANNOTATION } from "../../shared/core/annotation-keys.ts";
 import type { NearMiss } from "../../shared/ack/near-misses.ts";
 import { findingSentences } from "../../shared/core/check.ts";
@@ -57,14 +58,16 @@ function causeLines(one: ExplainedResource, paint: Paint): string[] {
     `  ${printable(message)}`,
     ...(explanation?.length === 0 ? ["  No IAMRoleSelector exists."] : []),
     ...(one.chain ?? []).map((link) => linkLine(link, paint)),
-    ...sorted.flatMap((selector) => selectorLines(selector, one.roleARN, paint)),
+    ...sorted.flatMap((selector) => selectorLines(selector, one, paint)),
     ...(omitted === 0 ? [] : [`  ${countOf(omitted, "more selector")} without a match; -v lists all`]),
   ];
 }
 
-function outcomeText({ outcome, reported = [] }: ExplainedResource, paint: Paint): string {
-  const refusal = reported.some(({ isRefusal }) => isRefusal) ? paint("red", ", but STS refuses the role") : "";
-  return `${paint(OUTCOME_STYLE[outcome], outcome)}${refusal}`;
+function outcomeText({ outcome, reported = [], causes = [] }: ExplainedResource, paint: Paint): string {
+  const isRefused = reported.some(({ isRefusal }) => isRefusal);
+  const isBroken = outcome === "selected" && causes.some(({ severity }) => severity === "deny");
+  const but = isRefused ? ", but STS refuses the role" : isBroken ? ", but something is wrong" : "";
+  return `${paint(OUTCOME_STYLE[outcome], outcome)}${but === "" ? "" : paint("red", but)}`;
 }
 
 function roleLines({ session = null, existsIn = null, ...resolution }: ExplainedResource, paint: Paint): string[] {
@@ -146,13 +149,22 @@ function linkLine(link: ChainLink, paint: Paint): string {
 
 const NOT_CHOSEN = `, but ${USE_SELECTOR_ANNOTATION} does not name it`;
 
-/** Names the role of a selector unless it is `shown`. */
-function selectorLines(explanation: SelectorExplanation, shown: string | null, paint: Paint): string[] {
+/** Names the role of a selector unless it is that of the resource. */
+function selectorLines(
+  explanation: SelectorExplanation, { roleARN: shown, causes = [] }: ExplainedResource, paint: Paint,
+): string[] {
   const { selector, roleARN, selects, chosen, malformed, parts, message } = explanation;
   const verdict = selects ? paint("green", "selects the resource") : "does not select the resource";
   const role = roleARN === null || roleARN === shown ? "" : ` (${roleARN})`;
   const head = `  ${printable(`${selector}${role}`)}: ${verdict}${selects && chosen === false ? NOT_CHOSEN : ""}`;
-  if (malformed || parts.length === 0) return [head, `    ${printable(message)}`];
+  if (malformed || parts.length === 0) return [head, `    ${printable(withoutFaults(message, selector, causes))}`];
   const verdictOf = (holds: boolean): string => (holds ? paint("green", "yes") : paint("yellow", "no "));
   return [head, ...parts.map((part) => `    ${verdictOf(part.holds)} ${partText(part)}`)];
+}
+
+/** Returns the message about a malformed selector with only the codes of the faults that the fixes explain. */
+function withoutFaults(message: string, selector: string, causes: readonly ExplainedCause[]): string {
+  return causes.filter(({ kind, name }) => kind === SELECTOR_KIND && name === selector).reduce((text, fault) => (
+    text.replace(`${fault.code} ${fault.path}: ${fault.message}`, () => fault.code)
+  ), message);
 }

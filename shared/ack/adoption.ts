@@ -5,6 +5,8 @@ import { annotationPath, type JsonObject } from "../formats/json.ts";
 import { annotationAt } from "../formats/object-meta.ts";
 import { type Existing, reportedConditions } from "./resource-conditions.ts";
 
+const POLICY = "adopt-or-create";
+
 /** Stands for what identifies the AWS resource. */
 const FIELDS = '{"arn":"ARN"}';
 
@@ -17,11 +19,14 @@ const ADOPTING = "ACK then changes it to match the spec, and deletes it when the
  * terminal resource is not requeued. A started controller reconciles every object. Source: aws-controllers-k8s/runtime
  * pkg/runtime/reconciler.go, BindControllerManager (GenerationChangedPredicate) and HandleReconcileError.
  */
-const NOTICE = "Controllers do not notice an annotation, so restart the controller, or change the spec";
+export const NOTICE = "Controllers do not notice an annotation, so restart the controller, or change the spec";
+
+/** The fix of an object whose annotations let ACK adopt. */
+const ANNOTATED = `its annotation lets ACK adopt the AWS resource. ${NOTICE}`;
 
 const FIXES: Readonly<Record<Existing, string>> = {
   unmanaged: "if the existing AWS resource is that of this object, let ACK adopt it with the annotation "
-    + `${ADOPTION_POLICY_ANNOTATION}: adopt-or-create. ${ADOPTING}. ${NOTICE}`,
+    + `${ADOPTION_POLICY_ANNOTATION}: ${POLICY}. ${ADOPTING}. ${NOTICE}`,
   unidentified: "choose another name in the spec, or if the existing AWS resource is that of this object, let ACK "
     + `adopt it. ${ADOPTING}. ${NOTICE}`,
   foreign: "another account has a bucket of this name. Choose another name in the spec, or give the resource a role of "
@@ -38,19 +43,27 @@ const FIXES: Readonly<Record<Existing, string>> = {
  * NeedAdoption.
  */
 export function existenceFindings(object: JsonObject): readonly Finding[] {
-  return reportedConditions(object).flatMap(({ type, text, existing }): Finding[] => (existing === null ? [] : [{
-    code: type, severity: "deny", path: CONDITIONS, message: text, fix: FIXES[existing], waivable: false,
-    waived: false, repairs: repairsFor(object, existing),
-  }]));
+  return reportedConditions(object).flatMap(({ type, text, existing }): Finding[] => {
+    if (existing === null) return [];
+    const repairs = repairsFor(object, existing);
+    const isAnnotated = existing !== "foreign" && repairs.length === 0;
+    return [{
+      code: type, severity: "deny", path: CONDITIONS, message: text, fix: isAnnotated ? ANNOTATED : FIXES[existing],
+      waivable: false, waived: false, repairs,
+    }];
+  });
 }
 
 function repairsFor(object: JsonObject, existing: Existing): readonly Repair[] {
   if (existing === "foreign") return [];
+  const lacksPolicy = annotationAt(object, ADOPTION_POLICY_ANNOTATION) !== POLICY;
+  const lacksFields = existing === "unidentified" && annotationAt(object, ADOPTION_FIELDS_ANNOTATION) === null;
   const isAdopted = annotationAt(object, ADOPTED_ANNOTATION) !== null;
   const edits = [
-    set(annotationPath(ADOPTION_POLICY_ANNOTATION), "adopt-or-create"),
-    ...(existing === "unidentified" ? [set(annotationPath(ADOPTION_FIELDS_ANNOTATION), FIELDS)] : []),
+    ...(lacksPolicy ? [set(annotationPath(ADOPTION_POLICY_ANNOTATION), POLICY)] : []),
+    ...(lacksFields ? [set(annotationPath(ADOPTION_FIELDS_ANNOTATION), FIELDS)] : []),
     ...(isAdopted ? [remove(annotationPath(ADOPTED_ANNOTATION))] : []),
   ];
-  return existing === "unidentified" ? [{ when: PLACEHOLDER, edits }] : [{ edits }];
+  if (edits.length === 0) return [];
+  return [{ edits, ...(lacksFields && { when: PLACEHOLDER }) }];
 }

@@ -1,13 +1,13 @@
-import { isACKGroup } from "../core/ack-groups.ts";
+import { isACKGroup, nearestGroups } from "../core/ack-groups.ts";
 import {
   compileSpec, type EffectiveSelector, selectsNamespace, selectsWithinNamespace,
 } from "../core/effective-selector.ts";
 import { KINDS_OF_CLUSTER, type KindStore } from "../core/kind-store.ts";
 import { NAMESPACES, type NamespaceStore } from "../core/namespaces.ts";
-import type { TypeEntry } from "../core/resource-types.ts";
+import { readsAPIVersion, type TypeEntry } from "../core/resource-types.ts";
 import { NO_EXTRAS } from "../core/session.ts";
 import type { InventoryContext, StoreKey, Stores } from "../core/store.ts";
-import { unknownPart } from "../core/type-index.ts";
+import { type UnknownPart, unknownPart } from "../core/type-index.ts";
 import { type FieldPath, isSame } from "../formats/json.ts";
 import { bundledTypes } from "./bundled-types.ts";
 import { type ComparedResource, conditionsOf } from "./selector-conditions.ts";
@@ -28,7 +28,7 @@ export interface Misspelling {
 }
 
 interface Indexed extends Misspelling {
-  /** What the name probably means: `namespace NAME`, `label KEY=VALUE` or `kind KIND.GROUP`. */
+  /** What the name probably means: `namespace NAME`, `label KEY=VALUE` or `type GROUP VERSION KIND`. */
   readonly key: string;
 }
 
@@ -71,7 +71,7 @@ export class MissIndex {
     this.#update();
     const { query: { namespace }, type } = compared;
     const keys = [
-      `namespace ${namespace}`, `kind ${type.kind}.${type.group}`,
+      `namespace ${namespace}`, ...typeKeys(type),
       ...Array.from(this.#namespaces.labelsOf(namespace), ([key, value]) => `label ${key}=${value}`),
     ];
     return keys.flatMap((key) => this.#misspelled.get(key) ?? []).filter(({ selector, condition }) => (
@@ -129,24 +129,41 @@ export class MissIndex {
 
   *#misspelledTypes(selector: EffectiveSelector): Iterable<Indexed> {
     for (const [i, entry] of (selector.types?.entries ?? []).entries()) {
-      const written = `${entry.kind}.${entry.group}`;
-      for (const { kind, group } of this.#kindsMeant(entry)) {
-        const [path, meant] = [[...TYPES, i], `${kind}.${group}`];
-        yield { key: `kind ${meant}`, selector, condition: TYPES, path, written, meant, value: null };
+      const { part, nearest } = this.#unknownPart(entry) ?? { part: "version", nearest: [] };
+      // An apiVersion contains the group and the version.
+      const isField = part === "kind" || !readsAPIVersion(this.#context);
+      for (const name of part === "version" ? [] : nearest) {
+        const type = part === "kind" ? { ...entry, kind: name } : { ...entry, group: name };
+        yield {
+          key: typeKey(type), selector, condition: TYPES, path: [...TYPES, i, part], written: typeText(entry),
+          meant: typeText(type), value: isField ? name : null,
+        };
       }
     }
   }
 
-  /** Returns the kinds that an entry of a kind that does not exist can mean. */
-  #kindsMeant({ group, version, kind }: TypeEntry): TypeEntry[] {
-    if (kind === "" || group === "" || !isACKGroup(group)) return [];
-    const unknown = unknownPart({ group, version, kind }, [bundledTypes(), this.#kinds.defined]);
-    if (unknown === null || unknown.part === "version") return [];
-    return unknown.nearest.map((name) => ({ group, version, kind, [unknown.part]: name }));
+  /** Returns the part of an entry that no kind has, and the names that are similar to it. */
+  #unknownPart(entry: TypeEntry): Pick<UnknownPart, "part" | "nearest"> | null {
+    const { group, kind } = entry;
+    if (group !== "" && !isACKGroup(group)) return { part: "group", nearest: nearestGroups(group) };
+    return group === "" || kind === "" ? null : unknownPart(entry, [bundledTypes(), this.#kinds.defined]);
   }
 }
 
 const NONE: ReadonlySet<string> = new Set();
+
+function typeKey({ group, version, kind }: TypeEntry): string {
+  return `type ${group} ${version} ${kind}`;
+}
+
+/** Returns the keys of the entries that match the type. An empty part of an entry matches every type. */
+function typeKeys({ group, version, kind }: TypeEntry): string[] {
+  return [kind, ""].flatMap((oneKind) => [version, ""].map((one) => typeKey({ group, version: one, kind: oneKind })));
+}
+
+function typeText({ group, kind }: TypeEntry): string {
+  return kind === "" ? group : `${kind}.${group}`;
+}
 
 /** Returns the keys by which a malformed selector is found. */
 function keysOf({ spec: { namespaceSelector } }: JudgedSelector): string[] {

@@ -9,7 +9,7 @@ import { printable, quote } from "../formats/text.ts";
 import { MISSES, type Misspelling } from "./miss-index.ts";
 import { type ComparedResource, conditionsOf, selectorName } from "./selector-conditions.ts";
 import { type JudgedSelector, repairsOf } from "./selector.ts";
-import { selectorFor } from "./role-repairs.ts";
+import { selectorFor, stillItsRole } from "./role-repairs.ts";
 import { SELECTORS } from "./selectors.ts";
 
 /** A selector that probably should select a resource, and does not. */
@@ -100,9 +100,8 @@ function lostSelector(compared: ComparedResource): Found | null {
 
 function deletedSelector(name: string, roleARN: string, { inventory, query }: ComparedResource): Found {
   const message = `IAMRoleSelector ${name}, which selected it before, does not exist`;
-  // Whoever can write the resource can write its annotations.
   const edits = [selectorFor({ inventory, resource: query }, roleARN)];
-  const repairs = [{ when: `if ${roleARN} is still its role`, edits }];
+  const repairs = [{ when: stillItsRole(roleARN), edits }];
   return { roleARN, miss: { selector: name, reason: "lost", message, repairs } };
 }
 

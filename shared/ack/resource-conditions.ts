@@ -54,7 +54,7 @@ const MAX_LENGTH = 1_000;
 export interface ReportedCondition {
   readonly type: string;
   readonly meaning: Exclude<Meaning, "fine">;
-  /** The message and the reason, printable and bounded. */
+  /** The message and the reason, printable and bounded, without a period at their end. */
   readonly text: string;
   /** What exists in AWS already, so that the controller cannot create it; null if the condition names nothing. */
   readonly existing: Existing | null;
@@ -114,7 +114,7 @@ function meaningOf({ type, status, message }: Condition): Meaning {
 
 /** The runtime swaps message and reason in some conditions, and leaves one of them out in others. */
 function textOf({ status, message, reason }: Condition): string {
-  const parts = [...new Set([message, reason])].filter((part) => part !== "");
+  const parts = [...new Set([message, reason])].map((part) => part.replace(/\.$/, "")).filter((part) => part !== "");
   const text = printable(parts.length === 0 ? `status ${status}` : parts.join(": "));
   return text.length > MAX_LENGTH ? `${startOfText(text, MAX_LENGTH)}...` : text;
 }

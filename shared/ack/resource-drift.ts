@@ -32,7 +32,7 @@ const CHANGES = {
 const RECREATE = "so that it gets a role in the account that the status records. If the creation of the resource "
   + "failed, delete the resource now, while its old role is in use, and create it again";
 const IN_OWN_ACCOUNT = "so that it gets a role in its own account";
-const MOVE = "To move it to the other account, delete it, with its content, and create it again";
+const MOVE = "Only if it was meant to move to the other account, delete it, with its content, and create it again";
 
 export const ACK_07: QuickCheck<ResourceChange> = {
   id: "ACK-07",

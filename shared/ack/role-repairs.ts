@@ -40,10 +40,16 @@ export function roleInAccount(
     parseRoleARN(one ?? "")?.accountID === account
   )) ?? null;
   if (arn === null || mode !== "selectors") return NONE;
-  if (resolution.outcome === "default") return by(selectorFor(change, arn));
+  const when = stillItsRole(arn);
+  if (resolution.outcome === "default") return [{ when, edits: [selectorFor(change, arn)] }];
   const [selector] = resolution.selectors;
   if (selector === undefined || selector.name !== annotations.get(RESOLUTION.selector)) return NONE;
-  return by({ path: ["spec", "arn"], value: arn, of: selectorName(selector.name) });
+  return [{ when, edits: [{ path: ["spec", "arn"], value: arn, of: selectorName(selector.name) }] }];
+}
+
+/** Says when to choose a role that a record names: whoever can write the resource can write its annotations. */
+export function stillItsRole(arn: string): string {
+  return `if ${printable(arn)} is still its role`;
 }
 
 interface Selected {

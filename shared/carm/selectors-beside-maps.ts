@@ -4,9 +4,12 @@ import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
 import { bindChecks } from "../core/bind.ts";
 import { type CheckContext, type Fault, hasOldObject, type QuickCheck } from "../core/check.ts";
 import type { DecisionSettings } from "../core/context.ts";
-import { Inventory } from "../core/inventory.ts";
+import type { Inventory } from "../core/inventory.ts";
 import type { Extra } from "../core/judge.ts";
+import { remove, type Repair } from "../core/repair.ts";
+import { annotationPath } from "../formats/json.ts";
 import { countOf, sortedListOf } from "../formats/text.ts";
+import { choosingAnnotations } from "./carm-maps.ts";
 import { CARM_MAPS } from "./map-store.ts";
 import { NAMESPACE_OWNERS } from "./namespace-owners.ts";
 
@@ -35,6 +38,7 @@ const IRS_26: QuickCheck<Pick<CheckContext, "inventory" | "settings">> = {
     yield {
       path: PATH,
       message: `CARM is still in use (${uses.join("; ")}), and controllers that run with CARM ignore selectors`,
+      fix: IRS_26.fix, repairs: removingCARM(inventory, settings),
     };
   },
 };
@@ -43,12 +47,35 @@ const CARM_FIX = "assign the role in the CARM maps, or switch the controllers an
 
 function usesOfCARM(inventory: Inventory, { ackSystemNamespace }: DecisionSettings): string[] {
   const maps = [ACCOUNT_MAP, TEAM_MAP].flatMap((name) => {
-    const keys = inventory.of(CARM_MAPS).data(ackSystemNamespace, name)?.size ?? 0;
+    const keys = usesOfMap(inventory, ackSystemNamespace, name);
     return keys === 0 ? [] : [`ConfigMap ${ackSystemNamespace}/${name} has ${countOf(keys, "key")}`];
   });
   const owners = inventory.of(NAMESPACE_OWNERS);
   if (owners.size === 0) return maps;
   return [...maps, `${countOf(owners.size, "annotated namespace")}: ${sortedListOf(owners.names)}`];
+}
+
+function usesOfMap(inventory: Inventory, namespace: string, name: string): number {
+  return inventory.of(CARM_MAPS).data(namespace, name)?.size ?? 0;
+}
+
+/** The number of objects of which a reader compares the changes. */
+const MAX_OBJECTS = 5;
+
+/** Returns the removal of the maps and of the annotations that only CARM reads. */
+function removingCARM(inventory: Inventory, { ackSystemNamespace, runtime }: DecisionSettings): readonly Repair[] {
+  const maps = [ACCOUNT_MAP, TEAM_MAP].filter((name) => usesOfMap(inventory, ackSystemNamespace, name) > 0)
+    .map((name) => ({ apiVersion: "v1", kind: "ConfigMap", namespace: ackSystemNamespace, name }));
+  const names = [...inventory.of(NAMESPACE_OWNERS).names].toSorted();
+  if (maps.length + names.length > MAX_OBJECTS) return [];
+  const annotations = names.flatMap((name) => {
+    const of = { apiVersion: "v1", kind: "Namespace", namespace: null, name };
+    const present = inventory.namespaces.annotationsOf(name);
+    return choosingAnnotations({ runtime, teamLevelCARM: true }).filter((key) => present.has(key))
+      .map((key) => ({ of, ...remove(annotationPath(key)) }));
+  });
+  const edits = [...annotations, ...maps.map((of) => ({ of, ...remove([]) }))];
+  return [{ when: "if no controller runs with CARM", edits }];
 }
 
 const OF_SELECTORS = [IRS_26];

@@ -36,7 +36,8 @@ export const AUD_15: QuickCheck<StoredDeployment> = {
 function exitFault(object: JsonObject): Omit<Fault, "path"> {
   return {
     message: "the feature gate IAMRoleSelector and CARM are both on, so the controller exits at its start",
-    fix: "turn CARM off: set enableCARM=false in the chart of the controller, or --enable-carm=false in the Deployment",
+    fix: "turn CARM off: set --enable-carm=false in the Deployment, and enableCARM=false in the values of its chart, "
+      + "which otherwise turns it on again",
     repairs: turningCARMOff(object),
   };
 }

@@ -36,8 +36,8 @@ export function recordedResolutionCheck<Subject extends Resolved>(
 }
 
 const WRITE_FIX = "remove the annotation; the webhook sets the resolved value";
-const STALE_FIX = "wait until the webhook updates the annotations, or write the object again, for example "
-  + "with `kubectl annotate --overwrite`";
+const STALE_FIX = "controllers do not read these annotations, so the role does not depend on them. Wait until the "
+  + "webhook updates them, or write the object again, for example with `kubectl annotate --overwrite`";
 
 /**
  * Yields a fault if the object reports another resolution than the current one. A write is judged only by the values

@@ -100,9 +100,13 @@ export function restoreAnnotations(old: JsonObject, ...keys: readonly string[]):
   return restore(old, ...keys.map(annotationPath));
 }
 
+/** The longest value of a list that a patch tests. */
+const MAX_TESTED = 200;
+
 /**
  * Returns the JSON Patch (RFC 6902) of edits of one object. Adds the parents that a field needs, and removes no field
- * that the object lacks. The object is null if it does not exist yet.
+ * that the object lacks. Tests the old entry of a list, because somebody could have moved it. The object is null if it
+ * does not exist yet.
  */
 export function patchOf(object: JsonObject | null, edits: readonly Edit[]): readonly PatchOperation[] {
   const patch: PatchOperation[] = [];
@@ -110,10 +114,17 @@ export function patchOf(object: JsonObject | null, edits: readonly Edit[]): read
   for (const edit of edits) {
     const operation = operationOf(current, edit);
     if (operation === null) continue;
-    patch.push(operation);
+    patch.push(...testsOf(current, edit), operation);
     current = edited(current, edit.path, edit.value);
   }
   return patch;
+}
+
+function testsOf(object: unknown, { path }: Edit): readonly PatchOperation[] {
+  const depth = path.findLastIndex((step) => typeof step === "number") + 1;
+  const value = depth === 0 ? undefined : valueAt(object, path.slice(0, depth));
+  const isShort = value !== undefined && JSON.stringify(value).length <= MAX_TESTED;
+  return isShort ? [{ op: "test", path: pointerTo(path.slice(0, depth)), value }] : [];
 }
 
 function operationOf(object: unknown, { path, value }: Edit): PatchOperation | null {

@@ -4,13 +4,14 @@ import { Inventory } from "../core/inventory.ts";
 import { replacementOf } from "../ack/selector-repairs.ts";
 import { SELECTORS } from "../ack/selectors.ts";
 import { isSelector } from "../core/ack-groups.ts";
+import type { Resolution } from "../core/resolution.ts";
 import { type Edit, remove, type Repair } from "../core/repair.ts";
 import { runChecks } from "../judges.ts";
 import { INVENTORY_KINDS, roleObjectOf } from "../kinds.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { drain } from "../formats/paced.ts";
-import { countOf, listOf } from "../formats/text.ts";
+import { listOf } from "../formats/text.ts";
 import { compareInventories, type Impact, isDisruptive } from "./impact.ts";
 import { isReplacement, type Located, type ObjectChange } from "./object-changes.ts";
 import type { RelatedObjects } from "./related.ts";
@@ -47,17 +48,22 @@ export function offeredRepairs<T extends Located>(
   });
 }
 
+const BY_COPY = "spec.arn cannot be changed, so a copy with the new role replaces the selector";
+const AGAIN = "spec.arn cannot be changed, so the selector, which controllers ignore, is deleted and created again";
+
 /**
  * Returns the repair with another selector instead of each effective one whose role it changes, because the API server
  * rejects that, and resources need the selector until the other one exists.
  */
 function withReplacements<T extends Located>(repair: Repair, found: T, { inventory, related }: RepairScope<T>): Repair {
+  const notes = new Set(repair.when === undefined ? [] : [repair.when]);
   const edits = related.changesOf(repair, found).flatMap(({ name, found: old, after, edits: own }): readonly Edit[] => {
-    const isUsed = old !== null && after !== null && isSelector(old.object)
-      && inventory.of(SELECTORS).has(name.name) && isReplacement(old.object, after);
+    if (old === null || after === null || !isSelector(old.object) || !isReplacement(old.object, after)) return own;
+    const isUsed = inventory.of(SELECTORS).has(name.name);
+    notes.add(isUsed ? BY_COPY : AGAIN);
     return isUsed ? [replacementOf(after, inventory), { of: name, ...remove([]) }] : own;
   });
-  return { ...repair, edits };
+  return { ...repair, edits, ...(notes.size > 0 && { when: [...notes].join("; ") }) };
 }
 
 /** Whether the webhook admits the changes in their order. */
@@ -94,9 +100,16 @@ function inventoryAfter<T extends Located>(
 }
 
 function effectText({ when }: Repair, impacts: readonly Impact[]): string {
-  const names = impacts.map(({ resource: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`);
-  const effect = `this also changes the role of ${countOf(impacts.length, "other resource")}: ${listOf(names)}`;
+  const changes = impacts.map(({ resource: { kind, namespace, name }, before, after }) => (
+    `${kind} ${namespace}/${name} from ${roleText(before)} to ${roleText(after)}`
+  ));
+  const effect = `this also changes the role of ${listOf(changes)}`;
   return when === undefined ? effect : `${when}; ${effect}`;
+}
+
+function roleText(resolution: Resolution | null): string {
+  const outcome = resolution?.outcome;
+  return resolution?.roleARN ?? (outcome === "default" ? "the controller's own role" : `none (${outcome})`);
 }
 
 /** Whether the checks deny none of the writes that the change needs, apart from faults that are there before. */

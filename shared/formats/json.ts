@@ -206,6 +206,7 @@ function isSameWithoutChildren(a: unknown, b: unknown, open: unknown[]): boolean
 
 /** The operations of a JSON patch (RFC 6902) that the webhook sends. */
 export type PatchOperation =
+  | { readonly op: "test"; readonly path: string; readonly value: unknown }
   | { readonly op: "add" | "replace"; readonly path: string; readonly value: unknown }
   | { readonly op: "remove"; readonly path: string };
 

@@ -54,7 +54,8 @@ Objects with stale annotations
 ack-role-resolver.io/conflicting-selectors is "queues,old" but should be "queues,team-a"; \
 ack-role-resolver.io/reason is absent but should be \
 "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]"
-    fix: wait until the webhook updates the annotations, or write the object again, for example with \
+    fix: controllers do not read these annotations, so the role does not depend on them. \
+Wait until the webhook updates them, or write the object again, for example with \
 \`kubectl annotate --overwrite\`
 `;
 

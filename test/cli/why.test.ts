@@ -143,14 +143,20 @@ test("prints how ACK adopts what exists in AWS already", async (t) => {
   });
   const annotate = "    kubectl annotate bucket.s3.services.k8s.aws/b1 -n team-a ";
   const policy = "services.k8s.aws/adoption-policy=adopt-or-create";
+  const POLICY = { "services.k8s.aws/adoption-policy": "adopt-or-create" };
+  const restart = "    then restart the controller, for the resources of all teams:\n      kubectl rollout restart "
+    + "deployment/ack-s3 -n ack-system\n";
   const TERMINAL = "fix ACK.Terminal: status.conditions: ";
   for (const [bucket, fix, commands] of [
     [withTerminal("Resource already exists"), "If the existing AWS resource is that of this object, ",
-      `${annotate}${policy} --overwrite\n    then:\n      kubectl rollout restart deployment/ack-s3 -n ack-system\n`],
+      `${annotate}${policy} --overwrite\n${restart}`],
+    [withTerminal("Resource already exists", POLICY), "Its annotation lets ACK adopt the AWS resource. Controllers do ",
+      restart],
+    [withTerminal("EntityAlreadyExists: x", { ...POLICY, "services.k8s.aws/adoption-fields": "{}" }), "Its ", restart],
     [withTerminal("Resource already exists", { "services.k8s.aws/adopted": "true" }), "If the existing ",
       `${annotate}${policy} services.k8s.aws/adopted- --overwrite\n`],
     [withTerminal("EntityAlreadyExists: x"), "Choose another name in the spec, or if ",
-      `\n  ${annotate}${policy} 'services.k8s.aws/adoption-fields={"arn":"ARN"}' --overwrite\n    then:\n`],
+      `\n  ${annotate}${policy} 'services.k8s.aws/adoption-fields={"arn":"ARN"}' --overwrite\n    then restart `],
     [withTerminal("BucketAlreadyExists: x"), "Another account has a bucket of this name. ",
       "\n    kubectl edit bucket.s3.services.k8s.aws/b1 -n team-a\n"],
   ] as const) {

@@ -278,7 +278,7 @@ async function readsWebhook(t: Test, cluster: Cluster): Promise<void> {
   await apply(cluster, INSTALLED);
   const { stdout, stderr } = await run(cluster, ["audit"]);
   t.match(stderr, "Settings from the webhook team-c/resolver-webhook: --allowed-accounts=111122223333,444455556666\n");
-  t.match(stdout, "0  selectors and resources that use a forbidden account\n");
+  t.notMatch(stdout, "IRS-04 ");
   t.match((await run(cluster, ["audit", "--allowed-accounts", "444455556666"])).stdout, "IRS-04 ");
   await apply(cluster, INSTALLED, "delete");
 }

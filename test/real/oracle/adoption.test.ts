@@ -50,7 +50,7 @@ onCluster("why reads the conditions of a controller on the runtime of ACK", asyn
     tt.ok(await until(async () => (await conditionsOf(cluster)).includes("ACK.Terminal=True")), "it is terminal");
     const broken = await why(cluster);
     tt.equal(broken.status, 1, broken.stdout);
-    tt.match(broken.stdout, "\n  condition ACK.Terminal: Resource already exists: This resource already exists but ");
+    tt.match(broken.stdout, "\n  fix ACK.Terminal: status.conditions: Resource already exists: This resource already ");
     const commands = [...broken.stdout.matchAll(/^ {4,6}(kubectl .+)$/gm)].map(([, command = ""]) => command);
     tt.equal(commands.length, 2, broken.stdout);
     for (const command of commands) {

@@ -1,5 +1,7 @@
 import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
+import { nearMisses } from "../../../shared/ack/near-misses.ts";
+import { queryOf } from "../../../shared/core/ack-resource.ts";
 import { MISSES } from "../../../shared/ack/miss-index.ts";
 import { findingsOf } from "../core/findings.ts";
 import { bucketObject, FIRST, inventoryWith, namespaceObject, roleIn, SECOND, selectorObject } from "../objects.ts";
@@ -40,12 +42,31 @@ test("names the selector whose misspelled namespace, label or kind is that of th
   });
   t.match(told([selector("typo", { ...names("team-a"), resourceTypeSelector: [{ group: S3, kind: "Buckets" }] })]), {
     message: `IAMRoleSelector typo has "Buckets.${S3}"; perhaps Bucket.${S3} was meant`,
+    fix: 'set spec.resourceTypeSelector[0].kind of IAMRoleSelector typo to "Bucket"',
   });
+  const group = "s3.service.k8s.aws";
+  for (const [entry, message] of [
+    [{ group }, `IAMRoleSelector typo has "${group}"; perhaps ${S3} was meant`],
+    [
+      { group, version: "v1alpha1", kind: "Bucket" },
+      `IAMRoleSelector typo has "Bucket.${group}"; perhaps Bucket.${S3} was meant`,
+    ],
+  ] as const) {
+    t.same(told([selector("typo", { ...names("team-a"), resourceTypeSelector: [entry] })]), {
+      message, fix: `set spec.resourceTypeSelector[0].group of IAMRoleSelector typo to "${S3}"`,
+    });
+  }
+  const typo = selector("typo", { ...names("team-a"), resourceTypeSelector: [{ group }] });
+  const [inFile] = nearMisses(inventoryWith([TEAM_A, typo], { origin: "file" }), queryOf(bucketObject(), "default"));
+  t.match(inFile, { reason: "misspelled", repairs: [] }, "a manifest can have the group in the apiVersion");
   for (const [what, spec] of [
     ["another kind", { ...names("taem-a"), resourceTypeSelector: [{ group: "sqs.services.k8s.aws" }] }],
     ["a kind without a group", { ...names("team-a"), resourceTypeSelector: [{ kind: "Buckets" }] }],
     ["a kind of another group", { ...names("team-a"), resourceTypeSelector: [{ group: "x.y", kind: "Buckets" }] }],
     ["another version", { ...names("team-a"), resourceTypeSelector: [{ group: S3, version: "v1", kind: "Bucket" }] }],
+    ["another version and kind", {
+      ...names("team-a"), resourceTypeSelector: [{ group: S3, version: "v1", kind: "Buckets" }],
+    }],
     ["no near name", names("payments")],
   ] as const) t.equal(told([selector("typo", spec)]).message, "", what);
   t.end();

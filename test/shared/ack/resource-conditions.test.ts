@@ -56,7 +56,7 @@ testRows("tells what each condition of a controller means", linesOf, [
 
 testRows("tells which AWS resource exists already", linesOf, [
   ["an object without the finalizer", [NOT_MANAGED],
-    "error ACK.Terminal: Resource already exists: It is not managed by ACK. (unmanaged)"],
+    "error ACK.Terminal: Resource already exists: It is not managed by ACK (unmanaged)"],
   ["the bucket of another account", terminal("api error BucketAlreadyExists: not available"),
     "error ACK.Terminal: api error BucketAlreadyExists: not available (foreign)"],
   ["codes of AWS", [
@@ -64,7 +64,7 @@ testRows("tells which AWS resource exists already", linesOf, [
   ], "error ACK.Recoverable: BucketAlreadyOwnedByYou: x (unidentified)",
   "error ACK.Terminal: InvalidGroup.Duplicate: x (unidentified)"],
   ["a message of AWS", terminal("Role with name a already exists."),
-    "error ACK.Terminal: Role with name a already exists. (unidentified)"],
+    "error ACK.Terminal: Role with name a already exists (unidentified)"],
   ["another account of the same object", terminal("Resource already exists in account 1, but the role"),
     "error ACK.Terminal: Resource already exists in account 1, but the role"],
   ["another condition", [["ACK.Advisory", "True", "already exists"]], "notice ACK.Advisory: already exists"],

@@ -1,7 +1,9 @@
+import { test } from "tap";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { mapObject, namespaceObject, ROLE } from "../objects.ts";
-import { changeLines } from "../core/findings.ts";
+import { describeRepairs } from "../../../shared/core/repair.ts";
+import { mapObject, namespaceObject, ROLE, selectorObject } from "../objects.ts";
+import { changeLines, findingsOf } from "../core/findings.ts";
 import { testRows } from "../rows.ts";
 
 type Input = readonly [known: readonly JsonObject[], settings?: Partial<DecisionSettings>];
@@ -35,3 +37,17 @@ testRows("IRS-26: warns about every selector in mode carm, and about remains of 
       inUse("1 annotated namespace: c")],
     ["a removed annotation", [[owner("a"), namespaceObject("a")]]],
   ]);
+
+test("IRS-26 removes a few remains of CARM at once", (t) => {
+  const repairOf = (known: readonly JsonObject[]): unknown => (
+    findingsOf("IRS-26", selectorObject("s", { arn: ROLE }), { known }).map(({ repairs, path }) => (
+      describeRepairs(repairs ?? [], path)
+    ))
+  );
+  t.same(repairOf([owner("a"), accounts({ a: ROLE })]), [
+    "if no controller runs with CARM, remove metadata.annotations[services.k8s.aws/owner-account-id] from Namespace a "
+      + "and delete ConfigMap ack-system/ack-role-account-map",
+  ]);
+  t.same(repairOf(["a", "b", "c", "d", "e", "f"].map((name) => owner(name))), [null]);
+  t.end();
+});

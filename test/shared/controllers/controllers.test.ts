@@ -33,7 +33,8 @@ testRows("AUD-15 reports a controller that reads no roles, or exits", linesOf, [
   ["another program", controllerDeployment({ container: { image: "nginx", args: [] } })],
   ["selectors and CARM", gatedDeployment("IAMRoleSelector=true"),
     "AUD-15: the feature gate IAMRoleSelector and CARM are both on, so the controller exits at its start; turn CARM "
-      + "off: set enableCARM=false in the chart of the controller, or --enable-carm=false in the Deployment"],
+      + "off: set --enable-carm=false in the Deployment, and enableCARM=false in the values of its chart, which "
+      + "otherwise turns it on again"],
   ["selectors in one namespace", gatedDeployment("IAMRoleSelector=true", false, watching("a")),
     "AUD-15: the controller watches only a, and with installScope=namespace, its chart grants no right to "
       + `list IAMRoleSelectors, ${OWN_ROLE}; grant its service account get, list and watch on `

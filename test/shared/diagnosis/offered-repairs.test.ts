@@ -7,7 +7,7 @@ import { selectorName } from "../../../shared/ack/selector-conditions.ts";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
-  bucketObject, existingBucket, FIRST, inventoryWith, namespaceObject, newBucket, SECOND, selectorFor,
+  bucketObject, existingBucket, FIRST, inventoryWith, namespaceObject, newBucket, roleIn, SECOND, selectorFor,
   SETTINGS_BY_DEFAULT,
 } from "../objects.ts";
 
@@ -59,13 +59,15 @@ test("offers no repair that the webhook would deny", (t) => {
 test("replaces a selector whose role changes, because the API server rejects the update", (t) => {
   const role = set(["spec", "arn"], "arn:aws:iam::111122223333:role/b");
   const selector = selectorFor("mine", FIRST, ["team-a"]);
-  t.equal(offered(selector, [TEAM_A], [role]), "");
-  const alsoB1 = "this also changes the role of 1 other resource: Bucket team-a/b1";
-  t.equal(offered(selector, [TEAM_A, existingBucket("b1", FIRST)], [role]), alsoB1, "another selector first");
+  const byCopy = "spec.arn cannot be changed, so a copy with the new role replaces the selector";
+  t.equal(offered(selector, [TEAM_A], [role]), byCopy);
+  const roles = `from ${roleIn(FIRST, "mine")} to ${roleIn(FIRST, "b")}`;
+  const effect = `this also changes the role of Bucket team-a/b1 ${roles}`;
+  t.equal(offered(selector, [TEAM_A, existingBucket("b1", FIRST)], [role]), `${byCopy}; ${effect}`);
   const elsewhere = set(["spec", "arn"], `arn:aws:iam::${SECOND}:role/b`);
   t.equal(offered(selector, [TEAM_A, existingBucket("b1", FIRST)], [elsewhere]), null, "the bucket is in an account");
   t.equal(offered(selector, [TEAM_A, existingBucket("b1", FIRST)], [role], { origin: "file" }),
-    alsoB1, "a file does not tell what is stored");
+    effect, "a file does not tell what is stored");
   const twice = selectorFor("mine", FIRST, ["team-a", "team-a"]);
   t.equal(offered(twice, [TEAM_A], [role], { origin: "file" }), "", "it had another fault before");
   t.equal(offered(selector, [TEAM_A], [set(["spec", "arn"], "x")], { origin: "file" }), null);
@@ -77,7 +79,8 @@ test("replaces a selector whose role changes, because the API server rejects the
 test("offers no repair after which another resource is worse off, and says whose role changes", (t) => {
   const others = [TEAM_A, selectorFor("mine", FIRST, ["other"]), newBucket("b2")];
   const edits = [{ ...ofSelector("mine"), ...set([...NAMES, 1], "team-a") }];
-  const effect = "this also changes the role of 1 other resource: Bucket team-a/b2";
+  const effect = "this also changes the role of Bucket team-a/b2 from the controller's own role to "
+    + roleIn(FIRST, "mine");
   t.equal(offered(newBucket("b1"), others, edits), effect);
   t.equal(offered(newBucket("b1"), others, edits, { when: "if mine is meant" }), `if mine is meant; ${effect}`);
   t.equal(offered(newBucket("b1"), others, edits, { isWhole: false }), "", "not known without all resources");
