@@ -17,13 +17,14 @@ const OWN_ROLE = "so it uses its own role for every resource";
 
 export const AUD_15: QuickCheck<StoredDeployment> = {
   id: "AUD-15",
-  severity: "deny",
+  severity: "warn",
   reason: "A controller uses its own role for every resource if it reads neither IAMRoleSelectors nor the CARM maps, "
     + "or may not list IAMRoleSelectors; the check warns about that. It exits at its start if both are turned on. The "
     + "check reads the Deployments in the namespace of --ack-system-namespace.",
   fix: "in the controller's chart, set featureGates.IAMRoleSelector=true, enableCARM=false and installScope=cluster",
   example: "# A chart of ACK with featureGates.IAMRoleSelector=true and installScope=namespace.",
   on: ["AUDIT"],
+  inAudit: { severity: "deny" },
   *find({ object, settings: { ackSystemNamespace } }): Iterable<Fault> {
     for (const controller of readControllers([object], ackSystemNamespace).controllers) {
       const exits = roleSourceOf(controller) === "exits";

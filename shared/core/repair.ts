@@ -122,9 +122,10 @@ export function patchOf(object: JsonObject | null, edits: readonly Edit[]): read
 
 function testsOf(object: unknown, { path }: Edit): readonly PatchOperation[] {
   const depth = path.findLastIndex((step) => typeof step === "number") + 1;
-  const value = depth === 0 ? undefined : valueAt(object, path.slice(0, depth));
-  const isShort = value !== undefined && JSON.stringify(value).length <= MAX_TESTED;
-  return isShort ? [{ op: "test", path: pointerTo(path.slice(0, depth)), value }] : [];
+  const tested = [path, path.slice(0, depth)].find((one) => valueAt(object, one) !== undefined);
+  if (depth === 0 || tested === undefined) return [];
+  const value = valueAt(object, tested);
+  return JSON.stringify(value).length > MAX_TESTED ? [] : [{ op: "test", path: pointerTo(tested), value }];
 }
 
 function operationOf(object: unknown, { path, value }: Edit): PatchOperation | null {

@@ -5,7 +5,7 @@ import { shellWord, withInput } from "../formats/shell.ts";
 import { isReplacement, type Located, type ObjectChange } from "./object-changes.ts";
 
 /** The longest patch that is an argument. A longer one is the standard input of the command. */
-const MAX_ARGUMENT = 200;
+const MAX_ARGUMENT = 400;
 
 /** Returns the name of an object in commands of kubectl, such as `bucket.s3.services.k8s.aws/logs`. */
 export function commandName(object: JsonObject): string {

@@ -23,7 +23,6 @@
       "ACK-34": "warn",
       "ACK-39": "warn",
       "ACK-41": "warn",
-      "AUD-15": "warn",
       "CI-00": "warn",
       "CI-01": "warn",
       "CI-05": "warn",

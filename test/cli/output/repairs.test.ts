@@ -36,10 +36,14 @@ test("renders the patch and the command for an object of a cluster", async (t) =
     isSafe: true,
     changes: [{
       object: { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", namespace: null, name: "a" },
-      file: null, line: null, patch: [{ op: "replace", path: "/spec/namespaceSelector/names/1", value: "c" }],
+      file: null, line: null, patch: [
+        { op: "test", path: "/spec/namespaceSelector/names/1", value: "b" },
+        { op: "replace", path: "/spec/namespaceSelector/names/1", value: "c" },
+      ],
     }],
     commands: ["kubectl patch iamroleselector.services.k8s.aws/a --type=json "
-      + `-p '[{"op":"replace","path":"/spec/namespaceSelector/names/1","value":"c"}]'`],
+      + `-p '[{"op":"test","path":"/spec/namespaceSelector/names/1","value":"b"},`
+      + `{"op":"replace","path":"/spec/namespaceSelector/names/1","value":"c"}]'`],
   });
   const labels = [set(["metadata", "labels", { key: "a/tier" }], "x y"), remove(["metadata", "labels", "b"])];
   t.strictSame(commands(BUCKET, ...labels),
@@ -52,7 +56,7 @@ test("renders the patch and the command for an object of a cluster", async (t) =
   t.strictSame(commands(BUCKET, remove([])), ["kubectl delete bucket.s3.services.k8s.aws/logs -n team-a"]);
   const whole = commands(BUCKET, set([], { ...BUCKET, spec: { a: "b" } }));
   t.match(whole, [/^printf %s '\{"apiVersion":[^']*' \| kubectl replace -f -$/]);
-  const long = commands(BUCKET, set(["spec", "a"], "x".repeat(200)));
+  const long = commands(BUCKET, set(["spec", "a"], "x".repeat(400)));
   t.match(long, [/^kubectl patch \S+ -n team-a --type=json --patch-file \/dev\/stdin <<'EOF'\n\[\n[^]*\n\]\nEOF$/]);
 });
 

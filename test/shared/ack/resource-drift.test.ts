@@ -13,8 +13,8 @@ const B = "444455556666";
 const inA = { old: owned(A) };
 const MOVED = 'ACK-07 metadata.labels: the resource is in account "111122223333" but its role is in account '
   + '"444455556666", '
-  + "so controllers never reconcile it. Change labels or selectors so that it gets a role in its own account. To move "
-  + "it to the other account, delete it, with its content, and create it again.";
+  + "so controllers never reconcile it. Change labels or selectors so that it gets a role in its own account. Only "
+  + "if it was meant to move to the other account, delete it, with its content, and create it again.";
 const inFile = { origin: "file" } as const;
 
 testRows("ACK-07 denies a change that moves a resource to a role in another account", of("ACK-07"), [
