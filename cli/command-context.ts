@@ -5,7 +5,7 @@ import type { OF_SELECTORS } from "../shared/core/trust-settings.ts";
 import { errorMessage } from "../shared/formats/errors.ts";
 import { printable } from "../shared/formats/text.ts";
 import { checkFault } from "../shared/judges.ts";
-import { completed, differences } from "../shared/server/installed-settings.ts";
+import { completed, differences, type Given } from "../shared/server/installed-settings.ts";
 import { type Flags, readSettings } from "../shared/server/read-settings.ts";
 import { openCluster } from "./input/connection.ts";
 import { type ExitStatus, type IO, writeLines } from "./io.ts";
@@ -26,28 +26,49 @@ export function settingsOf<C extends Command>(command: C, given: Flags, io: IO):
 /** The commands that judge the objects of a cluster, whose webhook has settings of its own. */
 type Reader = (typeof OFFLINE | typeof OF_SELECTORS)[number];
 
+/** The commands that do not report what the Deployments of the controllers show. */
+const UNREPORTED: ReadonlySet<Command> = new Set(["lint", "resolve", "map", "impact"]);
+
+/** What a command was given, and its settings. */
+interface Settled<C extends Reader> {
+  readonly given: Given;
+  readonly settings: SettingsFor<C>;
+}
+
 /**
  * Returns the settings of a command. With --cluster, what the user does not state is as the webhook in the cluster was
- * given it, so that both say the same. Writes which settings these are to stderr.
+ * given it, or else as all ACK controllers run, so that all say the same. Writes which settings these are to stderr.
  */
 export async function settledSettingsOf<C extends Reader>(command: C, given: Flags, io: IO): Promise<SettingsFor<C>> {
-  const stated = settingsOf(command, given, io);
+  const settings = settingsOf(command, given, io);
   const choice = settingsOf<Reader>(command, given, io);
-  if (!choice.cluster) return stated;
+  const stated = { given: { flags: withCluster(command, given, io), environment: io.environment }, settings };
+  if (!choice.cluster) return settings;
   const { readInstalledWebhook } = await import("./input/installed-webhook.ts");
-  const { given: installed, name, unknown } = await readInstalledWebhook((await openCluster(choice, io)).api);
+  const { api } = await openCluster(choice, io);
+  const { given: installed, name, unknown } = await readInstalledWebhook(api);
   if (unknown !== null) writeLines(io.stderr, [unknownNote(unknown)]);
-  if (installed === null) return stated;
-  const all = completed(command, { flags: withCluster(command, given, io), environment: io.environment }, installed);
+  const byWebhook = installed === null ? stated : settle(command, stated, [`the webhook ${name}`, installed], io);
+  if (!UNREPORTED.has(command)) return byWebhook.settings;
+  const { readSettledControllers } = await import("./input/settled-controllers.ts");
+  const shown = await readSettledControllers(api, choice.ackSystemNamespace);
+  return settle(command, byWebhook, ["the Deployments", shown], io).settings;
+}
+
+/** Completes the settings of a command by those of a program in the cluster, and writes which these are. */
+function settle<C extends Reader>(
+  command: C, before: Settled<C>, [source, installed]: readonly [source: string, installed: Given], io: IO,
+): Settled<C> {
+  const given = completed(command, before.given, installed);
   try {
-    const settled = readSettings(command, all.flags, all.environment, checkFault);
-    const read = differences(stated, settled);
-    if (read.length > 0) writeLines(io.stderr, [printable(`Settings from the webhook ${name}: ${read.join(" ")}`)]);
-    return settled;
+    const settings = readSettings(command, given.flags, given.environment, checkFault);
+    const read = differences(before.settings, settings);
+    if (read.length > 0) writeLines(io.stderr, [printable(`Settings from ${source}: ${read.join(" ")}`)]);
+    return { given, settings };
   } catch (error) {
     // The webhook can have another version than this program.
     writeLines(io.stderr, [unknownNote(withFlags(errorMessage(error)))]);
-    return stated;
+    return before;
   }
 }
 

@@ -33,7 +33,7 @@ const TEAM_A = namespaceObject("team-a");
 const SELECTOR = selectorObject("team-a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } });
 const SESSION = "arn:aws:sts::777788889999:assumed-role/ack/1712345678901234567";
 /** Returns the Deployment of the controller for S3, as an API server accepts it. */
-function controller(gates: string, carm: boolean): JsonObject {
+export function controller(gates: string, carm: boolean): JsonObject {
   const labels = { app: "ack-s3" };
   const { spec, ...deployment } = gatedDeployment(gates, carm, { metadata: { labels } });
   return { ...deployment, spec: Object.assign({ selector: { matchLabels: labels } }, spec) };

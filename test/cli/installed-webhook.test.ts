@@ -1,10 +1,11 @@
 import { type Test, test } from "tap";
-import { bucketObject, namespaceObject, ROLE, SECOND, selectorObject } from "../shared/objects.ts";
-import { BUCKETS, type FakeCluster } from "../shared/api/fake-cluster.ts";
-import { clusterOf, kubeconfigOf } from "./broken-resources.ts";
+import { bucketObject, mapObject, namespaceObject, ROLE, roleIn, SECOND, selectorObject } from "../shared/objects.ts";
+import type { FakeCluster } from "../shared/api/fake-cluster.ts";
+import { clusterOf, controller, kubeconfigOf } from "./broken-resources.ts";
 import { type CommandResult, runCommand } from "./run-command.ts";
 
 const CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/ack-role-resolver";
+const DEPLOYMENTS_OF_ACK = "/apis/apps/v1/namespaces/ack-system/deployments";
 const DEPLOYMENT = "/apis/apps/v1/namespaces/platform/deployments/resolver-webhook";
 const SELECTOR = selectorObject("team-a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } });
 const OBJECTS = [namespaceObject("team-a"), bucketObject(), SELECTOR];
@@ -19,10 +20,6 @@ interface Installed {
 async function withWebhook(installed: Installed, objects = OBJECTS): Promise<FakeCluster> {
   const { args = [], clientConfig, errors = {} } = installed;
   const cluster = await clusterOf({ objects, errors });
-  const buckets = objects.filter(({ kind }) => kind === "Bucket");
-  cluster.objects.set(BUCKETS, buckets.map(({ metadata, ...object }) => (
-    { ...object, metadata: Object.assign({ resourceVersion: "7" }, metadata) }
-  )));
   const service = { namespace: "platform", name: "resolver-webhook", path: "/validate" };
   cluster.named.set(CONFIGURATION, { webhooks: [{ name: "other" }, { clientConfig: clientConfig ?? { service } }] });
   cluster.named.set(DEPLOYMENT, {
@@ -50,6 +47,25 @@ test("each command judges with the settings of the webhook in the cluster", asyn
   }
   const impact = await run(t, await withWebhook({ args }), ["impact", "--delete", "manifests/examples"]);
   t.match(impact.stderr, notice);
+});
+
+test("each command judges with the settings in which all controllers agree", async (t) => {
+  const namespace = namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": SECOND });
+  const objects = [
+    namespace, bucketObject(), mapObject("ack-role-account-map", { [SECOND]: roleIn(SECOND) }),
+    controller("ServiceLevelCARM=true", true),
+  ];
+  const notice = "Settings from the Deployments: --mode=carm --service-level-carm=true --region=eu-west-1\n";
+  for (const argv of [["lint"], ["resolve"], ["map", "--html", "-"], ["impact", "--delete", "manifests/examples"]]) {
+    const { stdout, stderr } = await run(t, await clusterOf({ objects }), argv);
+    t.equal(stderr.split(notice).length, 2, `${argv[0]}: ${stderr}`);
+    if (argv[0] === "resolve") t.match(stdout, new RegExp(`team-a +Bucket/b1 +selected +${SECOND}/`));
+  }
+  const { stderr } = await run(t, await clusterOf({ objects }), ["resolve", "--mode", "selectors"]);
+  t.notMatch(stderr, "--mode=carm", "what the user states wins");
+  const forbidden = { "/apis/apps/v1/deployments": { status: 403 }, [DEPLOYMENTS_OF_ACK]: { status: 403 } };
+  const unread = await run(t, await clusterOf({ objects, errors: forbidden }), ["resolve"]);
+  t.notMatch(unread.stderr, "Settings from the Deployments");
 });
 
 test("what the user states wins over the webhook, and a common default is not named", async (t) => {

@@ -46,7 +46,7 @@ const MAPS = [
 const IN_CARM = { known: MAPS, settings: { mode: "carm" } } as const;
 test("ACK-07 advises the annotation of the namespace in mode carm", (t) => {
   t.match(findingLines("ACK-07", bucketObject(), { ...IN_CARM, old: owned(A, bucketObject()) }), [
-    /\. Change the account or team of the namespace, or the CARM map, so that it gets a role in its own account\. To /,
+    /\. Change the account or team of the namespace, or the CARM map, so that it gets a role in its own account\. /,
   ]);
   t.match(findingLines("ACK-07", bucketObject(), { ...IN_CARM, old: attempted(A, bucketObject()) }), [
     /\. Change the account or team of the namespace, or the CARM map, so that it gets a role in the account that the /,

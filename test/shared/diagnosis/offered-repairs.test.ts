@@ -91,6 +91,9 @@ test("offers no repair after which another resource is worse off, and says whose
   t.equal(offered(labeled, all, narrow), null, "b2 falls back to the controller's own role");
   const observed = { ...SETTINGS_BY_DEFAULT, checkSeverities: new Map([["*", "warn"] as const]) };
   t.equal(offered(labeled, all, narrow, { settings: observed }), null, "also if the webhook only warns");
+  const both = [TEAM_A, selectorFor("one", FIRST, ["team-a"]), selectorFor("two", FIRST, ["team-a"]), newBucket("b2")];
+  t.equal(offered(newBucket("b1"), both, [{ ...ofSelector("two"), ...remove([]) }]),
+    `this also changes the role of Bucket team-a/b2 from none (conflict) to ${roleIn(FIRST, "one")}`);
   const conflict = [TEAM_A, selectorFor("one", FIRST, ["team-a"]), selectorFor("two", FIRST, ["team-b"]),
     namespaceObject("team-b", {}), newBucket("b2", { namespace: "team-b" })];
   const more = [{ of: objectNameOf(namespaceObject("team-b")), ...set(["metadata", "labels", { key: "x" }], "y") }];
