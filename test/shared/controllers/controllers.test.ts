@@ -60,5 +60,6 @@ test("AUD-15 sets the argument that turns CARM off, unless several containers ha
   t.same(repairsOf(controllerDeployment({ args: ["--feature-gates=IAMRoleSelector=true"] })), off([...args, 11]));
   const proxy = { name: "proxy", image: "proxy", args: ["-v"] };
   t.same(repairsOf(besideOther(gatedDeployment("IAMRoleSelector=true"), proxy)), []);
+  t.same(repairsOf(besideOther(gatedDeployment("IAMRoleSelector=true"), { name: "x" })), off([...args, 12]));
   t.end();
 });

@@ -125,6 +125,10 @@ test("with CARM maps, the namespace or the map says why a resource is refused", 
   t.match(exits.causes.map(({ toChange }) => toChange.map(({ object }) => objectReference(object).kind)), [
     ["ConfigMap", "Namespace"], ["Deployment"],
   ]);
+  const ofOwnRole = diagnosed(bucketObject(), [TEAM_A, gatedDeployment("IAMRoleSelector=true")], { mode: "carm" });
+  t.match(ofOwnRole.causes.map(({ toChange }) => toChange.map(({ object }) => objectReference(object).kind)), [
+    ["Deployment"],
+  ]);
   const team = namespaceObject("team-a", {}, { "services.k8s.aws/team-id": "a" });
   const maps = [team, mapObject("ack-role-team-map", { a: roleIn(FIRST) })];
   t.equal(diagnosed(bucketObject(), maps, { mode: "carm", teamLevelCARM: true }).via, "team-map");
