@@ -207,7 +207,7 @@ function* movedFaults(change: ResourceChange, stored: ResolvedResource): Iterabl
   const other = selector === undefined || access === null
     ? "ask the owner of the selectors to move the resource"
     : `ask an administrator for the verb use on IAMRoleSelector ${selector.name}`;
-  const grant = selector === undefined || access === null
+  const grant = selector === undefined || access === null || resolution.outcome !== "selected"
     ? []
     : useRepairs(usedSelector(selector.name), change.resource.namespace, change.requester);
   const repairs = [{ when: "to keep the role", edits: restoredInputs(change) }, ...grant];

@@ -38,11 +38,20 @@ export const IRS_04: QuickCheck<SelectorChange> = {
     if (role.partition !== partition) yield otherPartition(role, { spec, old }, partition);
     if (isForbidden(role.accountID, allowedAccounts)) {
       const message = `account ${role.accountID} is not one of the allowed accounts: ${sortedListOf(allowedAccounts)}`;
-      const repairs = roleRepairs(spec, old, allowedAccounts.map((account) => roleIn({ ...role, accountID: account })));
+      const repairs = allowedRoleRepairs(role, { spec, old }, allowedAccounts);
       yield { path: PATH, message, fix: IRS_04.fix, repairs };
     }
   },
 };
+
+/** Returns the repairs that write the role of an allowed account. The role before an update can be in another one. */
+function allowedRoleRepairs(
+  role: ARN, { spec, old }: Pick<SelectorChange, "spec" | "old">, allowed: readonly string[],
+): readonly Repair[] {
+  const stored = parseRoleARN(old?.arn ?? "");
+  if (stored !== null && isForbidden(stored.accountID, allowed)) return [];
+  return roleRepairs(spec, old, allowed.map((account) => roleIn({ ...role, accountID: account })));
+}
 
 /** Returns the repairs that write one of the roles. The API server lets no role of a stored selector change. */
 function roleRepairs({ arn }: SelectorSpec, old: SelectorSpec | null, roles: readonly string[]): readonly Repair[] {

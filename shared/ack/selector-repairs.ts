@@ -3,6 +3,7 @@ import { SELECTOR_GROUP, SELECTOR_KIND } from "../core/ack-groups.ts";
 import { DEFAULT_VERSION, isPinned } from "../core/ack-resource.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import type { Inventory } from "../core/inventory.ts";
+import { objectExcess } from "../core/limits.ts";
 import { by, type Edit, type ObjectName, type Repair, set } from "../core/repair.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import {
@@ -49,7 +50,9 @@ export function replacementRepairs(
 ): readonly Repair[] {
   const account = accountOfARN(String(before?.roleARN));
   const isElsewhere = first.some(({ resource }) => (resource.status.ownerAccountID ?? account) !== account);
-  if (isElsewhere || annotationAt(object, EXTERNAL_ID_ANNOTATION) !== null) return NONE;
+  // What an object that exceeds the limits selects is not read.
+  const isUnknown = objectExcess(object) !== null;
+  if (isElsewhere || isUnknown || annotationAt(object, EXTERNAL_ID_ANNOTATION) !== null) return NONE;
   return by(replacementOf(object, inventory));
 }
 
