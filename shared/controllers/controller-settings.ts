@@ -24,11 +24,15 @@ interface SettledSettings extends StatedSettings {
 /** The settings of a report on controllers, and what its reader must know about them. */
 export interface Settlement {
   readonly settings: SettledSettings;
-  /** The settings that come from the Deployments, as flags. */
+  /** The settings that come from the Deployments, as flags, without the defaults. */
   readonly read: readonly string[];
   /** Contradictions, differences between controllers, and what is unknown. No note has a full stop at its end. */
   readonly notes: readonly string[];
 }
+
+const DEFAULTS: ReadonlyMap<string, string | boolean> = new Map<string, string | boolean>([
+  ["mode", "selectors"], ["team-level-carm", false], ["service-level-carm", false],
+]);
 
 /**
  * Returns the stated settings, completed by those in which all controllers agree. A setting that is unknown for one
@@ -42,7 +46,7 @@ export function settleSettings(stated: StatedSettings, found: Controllers): Sett
     name: string, own: Value | null, valueOf: (controller: ControllerDeployment) => Value | null,
   ): Value | null => {
     const result = settleOne({ flag: `--${name}`, own, valueOf }, controllers);
-    read.push(...result.read);
+    if (DEFAULTS.get(name) !== result.value) read.push(...result.read);
     notes.push(...result.notes);
     return result.value;
   };

@@ -186,14 +186,13 @@ Controllers
 DEPLOYMENT         ROLES FROM        REGION     WATCHES       OWN CREDENTIALS
 ack-system/ack-s3  IAMRoleSelectors  eu-west-1  team-a\\u009b  arn:aws:iam::111122223333:role/ack-s3: the role of \
 service account ack-system/ack-s3 (eks.amazonaws.com/role-arn); ignored: the profile in AWS_PROFILE
-Settings from the Deployments: --mode=selectors --team-level-carm=false --service-level-carm=false \
---controller-account=111122223333 --controller-role=arn:aws:iam::111122223333:role/ack-s3
+Settings from the Deployments: --controller-account=111122223333 --controller-role=arn:aws:iam::111122223333:role/ack-s3
 note: --region=us-east-1 contradicts the Deployments: eu-west-1 in ack-system/ack-s3
 `);
   t.match(stdout, /warn AUD-15 Deployment ack-system\/ack-s3 spec\.template\.spec\.containers: the controller /);
   t.match(stdout, "IRS-05", "the account of the controllers is known");
   t.match((await runCommand(["audit", "-", "-o", "junit"], { stdin: CONTROLLERS })).stderr,
-    /^Settings from the Deployments: --mode=selectors /m, "a format of other programs lacks them");
+    /^Settings from the Deployments: --region=eu-west-1 /m, "a format of other programs lacks them");
   const json = await runCommand(["audit", "-", "-o", "json", "--region", "us-east-1"], { stdin: CONTROLLERS });
   t.match(JSON.parse(json.stdout), {
     controllers: {

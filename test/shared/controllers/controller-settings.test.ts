@@ -20,7 +20,6 @@ const S3 = gatedDeployment("IAMRoleSelector=true", false);
 const RDS = gatedDeployment("IAMRoleSelector=true", false, { name: "rds", spec: { serviceAccountName: "ack-rds" } });
 const CARM = gatedDeployment("TeamLevelCARM=true", true, { name: "carm" });
 const SECRET = controllerDeployment({ name: "secret", args: ["--feature-gates=$(S)"], env: [{ name: "AWS_REGION" }] });
-const OFF = ["--team-level-carm=false", "--service-level-carm=false"];
 
 type Input = readonly [objects: readonly JsonObject[], stated?: Partial<StatedSettings>, unread?: string];
 
@@ -34,18 +33,18 @@ function linesOf([objects, stated = {}, unread]: Input): string[] {
 testRows("completes the stated settings by those of all Deployments, and reports contradictions", linesOf, [
   ["no Deployment", [[]], ""],
   ["one controller", [[S3, OF_S3]],
-    `--mode=selectors ${OFF.join(" ")} --region=eu-west-1 --controller-account=999900001111 --controller-role=${ROLE}`],
+    `--region=eu-west-1 --controller-account=999900001111 --controller-role=${ROLE}`],
   ["controllers with a role each", [[S3, RDS, OF_S3, OF_RDS]],
-    `--mode=selectors ${OFF.join(" ")} --region=eu-west-1 --controller-account=999900001111`],
+    `--region=eu-west-1 --controller-account=999900001111`],
   ["controllers that differ", [[S3, CARM, OF_S3]],
-    "--service-level-carm=false --region=eu-west-1 --controller-account=999900001111 "
+    "--region=eu-west-1 --controller-account=999900001111 "
       + `--controller-role=${ROLE}`,
     "the controllers differ, so state --mode: selectors in ack-system/ack-s3 and carm in ack-system/carm",
     "the controllers differ, so state --team-level-carm: false in ack-system/ack-s3 and true in ack-system/carm"],
-  ["flags that agree", [[S3, OF_S3], { mode: "selectors", controllerRole: ROLE, region: "eu-west-1" }], OFF.join(" ")],
+  ["flags that agree", [[S3, OF_S3], { mode: "selectors", controllerRole: ROLE, region: "eu-west-1" }], ""],
   ["flags that contradict",
     [[S3, OF_S3], { mode: "carm", region: "us-east-1", controllerAccount: "111122223333", teamLevelCarm: true }],
-    `--service-level-carm=false --controller-role=${ROLE}`,
+    `--controller-role=${ROLE}`,
     "--mode=carm contradicts the Deployments: selectors in ack-system/ack-s3",
     "--team-level-carm=true contradicts the Deployments: false in ack-system/ack-s3",
     "--region=us-east-1 contradicts the Deployments: eu-west-1 in ack-system/ack-s3",
@@ -73,7 +72,7 @@ test("keeps the defaults where nothing is known, and a region only if it is one"
 
 testRows("takes the region of the flag, or of the variable if the flag is missing", linesOf, [
   ["the variable", [[controllerDeployment({ container: { args: [] } })]],
-    `--mode=carm ${OFF.join(" ")} --region=eu-west-1`],
-  ["neither", [[controllerDeployment({ container: { args: [], env: [] } })]], `--mode=carm ${OFF.join(" ")}`,
+    `--mode=carm --region=eu-west-1`],
+  ["neither", [[controllerDeployment({ container: { args: [], env: [] } })]], `--mode=carm`,
     "in Deployment ack-system/ack-s3, it has no region, so it exits at its start"],
 ]);
