@@ -5,7 +5,7 @@ import type { SettingsFor } from "../shared/core/settings.ts";
 import { STDIN } from "../shared/files/listing.ts";
 import { errorMessage, ResolverError } from "../shared/formats/errors.ts";
 import { countOf, printable } from "../shared/formats/text.ts";
-import { whyLinked, writeFile } from "./input/replace-file.ts";
+import { whyUnwritable, writeFile } from "./input/replace-file.ts";
 import type { State, StateObject } from "./input/state.ts";
 import type { EditedFile, Texts } from "./input/texts.ts";
 import { type IO, writeLines } from "./io.ts";
@@ -65,6 +65,18 @@ interface Candidate {
   readonly renderer: RepairRenderer;
 }
 
+/** What was tried in a round. */
+interface Round {
+  /** The denials before, each with its object. */
+  readonly denied: ReadonlyMap<string, { readonly place: string; readonly code: string }>;
+  /** The objects that were changed. */
+  readonly touched: Set<string>;
+  readonly tried: (readonly [key: string, candidate: Candidate])[];
+  /** The number of repairs that were done before, and the texts. */
+  readonly done: number;
+  readonly texts: ReturnType<Texts["saved"]>;
+}
+
 /** The repairs of a run. */
 class Fixing {
   readonly #given: readonly string[];
@@ -72,6 +84,9 @@ class Fixing {
   /** The repairs that were tried, each with its object, so that two that contradict each other end. */
   readonly #tried = new Set<string>();
   readonly #done: string[] = [];
+  #last: Round | null = null;
+  /** Whether each round applies only one repair. */
+  #isCareful = false;
   /** Why repairs stay undone, by file. */
   readonly #left = new Map<string, string>();
 
@@ -84,18 +99,38 @@ class Fixing {
   repair(roots: readonly JudgedRoot[]): boolean {
     // What cannot be read may contain the very object that a name lacks.
     if (roots.some(({ state }) => state.faults.length > 0)) return false;
-    const touched = new Set<StateObject>();
-    let isChanged = false;
+    const denied = denialsIn(roots);
+    if (this.#undoHarm(denied)) return true;
+    const round: Round = { denied, touched: new Set(), tried: [], done: this.#done.length, texts: this.#texts.saved() };
     for (const candidate of candidatesIn(roots, this.#texts)) {
       const key = keyOf(candidate) + JSON.stringify(candidate.found.object);
-      const objects = candidate.renderer.foundBy(candidate.repair, candidate.found);
-      if (this.#tried.has(key) || objects.some((one) => touched.has(one))) continue;
+      const objects = candidate.renderer.foundBy(candidate.repair, candidate.found).map(placeOf);
+      const isFull = this.#isCareful && round.tried.length > 0;
+      if (isFull || this.#tried.has(key) || objects.some((one) => round.touched.has(one))) continue;
       this.#tried.add(key);
       if (!this.#apply(candidate)) continue;
-      for (const one of objects) touched.add(one);
-      isChanged = true;
+      round.tried.push([key, candidate]);
+      for (const one of objects) round.touched.add(one);
     }
-    return isChanged;
+    this.#last = round;
+    return round.tried.length > 0;
+  }
+
+  /** Undoes the last repairs if another object is denied since then. Returns whether it did. */
+  #undoHarm(denied: Round["denied"]): boolean {
+    const last = this.#last;
+    this.#last = null;
+    if (last === null) return false;
+    const harm = [...denied].find(([key, { place }]) => !last.denied.has(key) && !last.touched.has(place));
+    if (harm === undefined) return false;
+    this.#texts.restore(last.texts);
+    this.#done.length = last.done;
+    const [[, only] = [], ...others] = last.tried;
+    // Which of several repairs it was shows if they are applied one after the other.
+    this.#isCareful = others.length > 0;
+    if (this.#isCareful) for (const [key] of last.tried) this.#tried.delete(key);
+    else this.#left.set(only?.found.file ?? "", `a repair would deny another object (${harm[1].code})`);
+    return true;
   }
 
   #apply({ found, finding, repair, renderer }: Candidate): boolean {
@@ -112,10 +147,10 @@ class Fixing {
     return true;
   }
 
-  /** Returns why a file must not be written, if one is a link. */
+  /** Returns why a file must not be written, if one must not. */
   #writable(files: ReturnType<Texts["edited"]>): ReturnType<Texts["edited"]> {
     if (typeof files === "string") return files;
-    return files.map(({ file }) => whyLinked(file, this.#given)).find((reason) => reason !== null) ?? files;
+    return files.map(({ file }) => whyUnwritable(file, this.#given)).find((reason) => reason !== null) ?? files;
   }
 
   /** Writes the files, or prints their changes, and lists the repairs. */
@@ -170,5 +205,18 @@ function safeRepairs({ repairs = [], waived }: Finding): readonly Repair[] {
 }
 
 function keyOf({ found, finding, repair }: Omit<Candidate, "renderer">): string {
-  return JSON.stringify([found.file, found.document, found.at, finding.code, repair.edits]);
+  return JSON.stringify([placeOf(found), finding.code, repair.edits]);
+}
+
+function placeOf({ file, document, at }: StateObject): string {
+  return JSON.stringify([file, document, at]);
+}
+
+function denialsIn(roots: readonly JudgedRoot[]): Round["denied"] {
+  return new Map(roots.flatMap(({ results }) => results.flatMap(({ found, findings }) => (
+    findings.filter(({ severity }) => severity === "deny").map(({ code }) => {
+      const place = placeOf(found);
+      return [`${place} ${code}`, { place, code }] as const;
+    })
+  ))));
 }

@@ -1,16 +1,22 @@
 import {
   closeSync, constants, fchmodSync, fchownSync, lstatSync, openSync, readFileSync, realpathSync, renameSync, rmSync,
-  writeFileSync,
+  statSync, writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 
-/** Returns why a file must not be written because its path leads through a link; null if it may. */
-export function whyLinked(file: string, given: readonly string[]): string | null {
+/**
+ * Returns why a file must not be written: it is read-only, or its path leads through a link, from the working directory
+ * or from the path that the user gave. Null if it may.
+ */
+export function whyUnwritable(file: string, given: readonly string[]): string | null {
   const path = resolve(file);
-  const start = given.map((one) => resolve(one)).find((one) => path === one || path.startsWith(join(one, "/"))) ?? path;
-  const isLinked = lstatSync(start).isSymbolicLink()
-    || realpathSync(path) !== join(realpathSync(start), relative(start, path));
-  return isLinked ? "its path leads through a symbolic link; pass the file that it leads to" : null;
+  const isIn = (folder: string): boolean => path === folder || path.startsWith(join(folder, "/"));
+  const start = given.map((one) => resolve(one)).find(isIn) ?? path;
+  const base = isIn(process.cwd()) ? process.cwd() : dirname(start);
+  const isLinked = realpathSync(path) !== join(realpathSync(base), relative(base, path));
+  if (isLinked) return "its path leads through a symbolic link; pass the file that it leads to";
+  const isReadOnly = (statSync(path).mode & 0o222) === 0;
+  return isReadOnly ? "it is read-only" : null;
 }
 
 const BYTE_ORDER_MARK = "\u{FEFF}";

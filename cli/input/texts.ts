@@ -42,7 +42,8 @@ interface FileText {
   text: EditableText;
 }
 
-const UNSUITED = "its YAML cannot be edited here without a guess, for example because of an anchor";
+const UNSUITED = "its YAML cannot be edited here without a guess: there is an anchor, a tag, a directive, a comment "
+  + "within the value, or a number that is written otherwise than its value";
 const TOO_MUCH = "the documents are too large for so many repairs; run lint again";
 
 /** The texts of the files of the input, and those that edits gave them. */
@@ -66,6 +67,22 @@ export class Texts {
       this.current.set(file, after);
       const known = this.#file(file);
       if (known !== null) known.text = text;
+    }
+  }
+
+  /** Returns the current texts, to which `restore` returns. */
+  saved(): ReadonlyMap<string, EditableText> {
+    return new Map(Array.from(this.current.keys(), (file) => [file, this.#file(file)?.text ?? EditableText.of("")]));
+  }
+
+  restore(saved: ReturnType<Texts["saved"]>): void {
+    for (const file of this.current.keys()) {
+      const known = this.#file(file);
+      const text = saved.get(file);
+      if (known === null) continue;
+      known.text = text ?? EditableText.of(known.original);
+      if (text === undefined) this.current.delete(file);
+      else this.current.set(file, text.toString());
     }
   }
 

@@ -3,7 +3,7 @@ import { LAST_APPLIED } from "../core/annotation-keys.ts";
 import type { Fault, QuickCheck } from "../core/check.ts";
 import { ACK_FIELDS, readSelectorSpec, type SelectorSpec } from "../core/iamroleselector.ts";
 import type { Inventory } from "../core/inventory.ts";
-import { type Edit, type Repair, safely, set } from "../core/repair.ts";
+import { by, type Edit, type Repair, safely, set } from "../core/repair.ts";
 import { completeEntry, rewrittenEntry } from "../core/resource-types.ts";
 import { droppedFields, type KnownFields, missingFields, unknownFields } from "../core/shape.ts";
 import {
@@ -29,12 +29,7 @@ export const IRS_00_OF_CRD: QuickCheck<SelectorChange> = {
   *find({ object, inventory, settings }): Iterable<Fault> {
     const fields = inventory.kinds.selectorFields ?? ACK_FIELDS;
     const severity = settings.isWebhookInstalled ? { severity: "warn" } as const : {};
-    for (const [parent, names] of missingByParent(fields, object)) {
-      const rejected = "without the webhook, the API server rejects the selector";
-      const message = `the CRD requires ${listOf(names)}; ${rejected}`;
-      const edits = missingEdits(parent, valueAt(object, parent), names);
-      if (edits !== null) yield { path: parent, message, repairs: safely(...edits), ...severity };
-    }
+    for (const fault of missingFaults(fields, object)) yield { ...fault, ...severity };
     for (const { path } of unknownFields(fields, object)) {
       const fix = FIXES.get(path.at(-1));
       if (fix === undefined) continue; // The schema reports fields that no CRD defines.
@@ -44,6 +39,18 @@ export const IRS_00_OF_CRD: QuickCheck<SelectorChange> = {
     }
   },
 };
+
+function* missingFaults(fields: KnownFields, object: JsonObject): Iterable<Fault> {
+  // A field with another name can be the missing one, and an object without a role can be a patch.
+  const [unknown = null] = unknownFields(fields, object);
+  const isWhole = unknown === null && stringAt(object, "spec", "arn") !== null;
+  for (const [parent, names] of missingByParent(fields, object)) {
+    const rejected = "without the webhook, the API server rejects the selector";
+    const message = `the CRD requires ${listOf(names)}; ${rejected}`;
+    const edits = missingEdits(parent, valueAt(object, parent), names);
+    if (edits !== null) yield { path: parent, message, repairs: isWhole ? safely(...edits) : by(...edits) };
+  }
+}
 
 const FIXES: ReadonlyMap<unknown, string> = new Map([
   ["apiVersion", "remove apiVersion once group and version are set"], ["matchExpressions", "use matchLabels"],

@@ -2,6 +2,7 @@ import { EXTERNAL_ID_ANNOTATION, OWNER_ACCOUNT_ANNOTATION } from "./annotation-k
 import type { DecisionSettings, Requester } from "./context.ts";
 import { isACKController } from "./exemptions.ts";
 import { metadataExcess } from "./limits.ts";
+import { isCertainText } from "./meant-field.ts";
 import { by, remove, rename, type Repair, safely, set } from "./repair.ts";
 import { field, type FieldPath, isJsonObject, isSame, type JsonObject, stringAt } from "../formats/json.ts";
 import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../formats/names.ts";
@@ -60,19 +61,13 @@ function typeFaults(object: JsonObject, map: "labels" | "annotations"): readonly
   return faults;
 }
 
-/**
- * Returns the repairs of a value without quotes. YAML drops the leading zeros of a number, so only a number that is
- * long enough for an account is certain.
- */
+/** Returns the repairs of a value without quotes. */
 function quotedValue(path: FieldPath, map: "labels" | "annotations", value: unknown): readonly Repair[] {
   if ((typeof value !== "boolean" && typeof value !== "number") || isConfidential(path)) return NONE;
   const text = String(value);
   if (map === "labels" && labelValueFaults(text).length > 0) return NONE;
-  const isCertain = typeof value === "boolean" || (Number.isSafeInteger(value) && text.length >= ACCOUNT_DIGITS);
-  return isCertain ? safely(set(path, text)) : by(set(path, text));
+  return isCertainText(value) ? safely(set(path, text)) : by(set(path, text));
 }
-
-const ACCOUNT_DIGITS = 12;
 
 /** Whether no output may contain the value of the entry. */
 function isConfidential(path: FieldPath): boolean {

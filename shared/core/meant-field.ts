@@ -34,8 +34,16 @@ export function valueOfField(value: unknown, path: string, schema: unknown): unk
 }
 
 /** Whether a number or a boolean was written instead of a text. */
-export function isUnquoted(value: unknown, schema: unknown): boolean {
+export function isUnquoted(value: unknown, schema: unknown): value is number | boolean {
   return (typeof value === "number" || typeof value === "boolean") && accepts(schema, String(value));
+}
+
+/**
+ * Whether the text of a number or boolean is what was meant. YAML rounds long numbers, and a number of 9 to 11 digits
+ * can be an account that starts with zeros. Whoever edits a file sees whether the text differs, such as 010 or yes.
+ */
+export function isCertainText(value: number | boolean): boolean {
+  return typeof value === "boolean" || (Number.isSafeInteger(value) && !/^[0-9]{9,11}$/.test(String(value)));
 }
 
 /** Whether a value was written instead of a list of such values. */

@@ -4,7 +4,7 @@ import { field, type FieldPath, type FieldStep, isJsonObject } from "../formats/
 import { quote } from "../formats/text.ts";
 import { compileSchema, type NamedSchema } from "../formats/json-schema.ts";
 import {
-  type Aliases, fieldOfList, isItemOf, isUnquoted, meantFields, namesOf, valueOfField,
+  type Aliases, fieldOfList, isCertainText, isItemOf, isUnquoted, meantFields, namesOf, valueOfField,
 } from "./meant-field.ts";
 import { by, type Edit, remove, type Repair, safely, set } from "./repair.ts";
 
@@ -56,7 +56,7 @@ function shapeFault(value: unknown, error: ErrorObject, aliases: Aliases | null)
 function typeRepairs(path: FieldPath, { data, parentSchema: schema }: ErrorObject): readonly Repair[] {
   if (isUnquoted(data, schema)) {
     const edit = set(path, String(data));
-    return isExact(data) ? safely(edit) : by(edit);
+    return isCertainText(data) ? safely(edit) : by(edit);
   }
   if (isItemOf(data, schema)) return safely(set(path, [data]));
   // A list cannot stand for the whole spec, whose other fields would be missing.
@@ -65,14 +65,6 @@ function typeRepairs(path: FieldPath, { data, parentSchema: schema }: ErrorObjec
 }
 
 const NONE: readonly never[] = [];
-
-/**
- * Whether the value was written as its text. YAML reads `on` as true and rounds long numbers, and a number of 9 to 11
- * digits can be an account that starts with zeros.
- */
-function isExact(value: unknown): boolean {
-  return Number.isSafeInteger(value) && !/^[0-9]{9,11}$/.test(String(value));
-}
 
 type Correction = Partial<Pick<ShapeFault, "fix">> & Pick<ShapeFault, "repairs"> & { readonly hint: string };
 
@@ -86,7 +78,11 @@ function unknownFieldHint(
   const [first] = meant;
   if (first !== undefined) {
     const written = meant.map((one) => movedTo(path, one, valueOfField(value, one, schema)));
-    return { hint: `perhaps ${first} was meant`, repairs: alternatives(meant, written) };
+    const hint = `perhaps ${first} was meant`;
+    const isShared = aliases !== null && otherUnknown(name, parent, known).some(([other, otherValue]) => (
+      meantFields({ name: other, value: otherValue, parent, schema }, aliases).includes(first)
+    ));
+    return { hint, repairs: alternatives(meant, written, isShared) };
   }
   const repairs = by(remove(path));
   const needless = aliases?.get(name);
@@ -96,13 +92,26 @@ function unknownFieldHint(
     : { hint: `expected one of ${known.join(", ")}`, repairs, fix: "write one of these fields, or remove the field" };
 }
 
+/** The number of unknown fields that are compared, because each comparison reads all names of the schema. */
+const MAX_COMPARED = 10;
+
+/** Returns the other fields of the object that the schema does not define. */
+function otherUnknown(
+  name: string, parent: unknown, known: readonly string[],
+): readonly (readonly [name: string, value: unknown])[] {
+  const fields = isJsonObject(parent) ? Object.entries(parent) : [];
+  return fields.filter(([key]) => key !== name && !known.includes(key)).slice(0, MAX_COMPARED);
+}
+
 /** Returns the edits that write the value in another field. `name` is its path from the same parent. */
 function movedTo(path: FieldPath, name: string, value: unknown): readonly Edit[] {
   return [remove(path), set([...path.slice(0, -1), ...name.split(".")], value)];
 }
 
-function alternatives(names: readonly string[], edits: readonly (readonly Edit[])[]): readonly Repair[] {
-  if (names.length === 1) return edits.flatMap((one) => safely(...one));
+function alternatives(
+  names: readonly string[], edits: readonly (readonly Edit[])[], isShared: boolean,
+): readonly Repair[] {
+  if (names.length === 1) return edits.flatMap((one) => (isShared ? by(...one) : safely(...one)));
   return edits.map((one, i) => ({ when: `if ${names[i]} is meant`, edits: one }));
 }
 

@@ -1,5 +1,6 @@
 import { isMap, isScalar, isSeq, type YAMLMap, type YAMLSeq } from "yaml";
 import { isJsonObject } from "../formats/json.ts";
+import { plainScalar } from "../formats/yaml-scalars.ts";
 import {
   afterColon, assertPlainNode, assertPlainTree, endOfEntry, endOfValue, type Entry, hyphensOf, indexOfKey, isAbsent,
   isBlock, isBlockScalar, isFirstInLine, keyOf, lineEnd, lineStart, raise, rangeOf, removeLines, type Splice,
@@ -144,6 +145,13 @@ function written(edited: EditedText, slot: Slot, node: unknown, value: unknown):
   return replacement(text, slot, node, textFor(value, node, { text, style, isInFlow }));
 }
 
+/** Whether a number or boolean is written otherwise than its value, such as 010 or yes, and only gets quotes. */
+function isOtherText(value: unknown, node: unknown): boolean {
+  if (!isScalar(node) || node.type !== "PLAIN" || node.source === value) return false;
+  const old = plainScalar(node.source ?? "");
+  return typeof old !== "string" && String(old) === value;
+}
+
 /** Returns the text of a value that takes the place of another, with the quotes of the other. */
 function textFor(
   value: unknown, node: unknown, { text, style, isInFlow }: Omit<EditedText, "contents"> & { isInFlow: boolean },
@@ -153,6 +161,7 @@ function textFor(
     // A comment can follow the indicator of a block scalar.
     return text.slice(start, lineEnd(text, start)).includes("#") ? raise() : flowText(value, style, isInFlow);
   }
+  if (isOtherText(value, node)) raise();
   const keepsQuotes = typeof value === "string" && isScalar(node);
   return keepsQuotes ? stringText(value, quotesOf(node, text), isInFlow) : flowText(value, style, isInFlow);
 }

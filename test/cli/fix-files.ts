@@ -66,6 +66,17 @@ export const FIXED: Readonly<Record<string, readonly [text: string, wrong: strin
   "same-line.yaml": [
     `${HEAD}  namespaceSelector:\n    names: [&x b, team-a, team-a]\n`, ", team-a, team-a", ", team-a",
   ],
+  "number.yaml": [
+    BUCKET.replace("bucket", "Bucket").replace("{name: x}", "{name: x, labels: {cost: 5, b: c}}"), "cost: 5",
+    'cost: "5"',
+  ],
+  "boolean.yaml": [
+    BUCKET.replace("bucket", "Bucket").replace("{name: x}", "{name: x, labels: {cost: true}}"), "true", '"true"',
+  ],
+  "other-case.yaml": [
+    `${HEAD}${TYPES}    - {group: s3.services.k8s.aws, version: v1alpha1, Kind: Bucket}\n`, "Kind: Bucket",
+    "kind: Bucket",
+  ],
   "multi-line.yaml": [`${HEAD}${TYPE}      kind:\n        Buckets\n`, "Buckets", "Bucket"],
   "block-scalar.yaml": [`${HEAD}${TYPE}      kind: >-\n        Buckets\n`, ">-\n        Buckets", "Bucket"],
 };
@@ -81,5 +92,12 @@ export const LEFT: Readonly<Record<string, string>> = {
   "flux.yaml": `${HEAD.replace("111122223333", "${account}")}  namespaceSelector: {names: [team-a, team-a]}\n`,
   "source.yaml": `---\n# Source: shop/templates/selector.yaml\n${HEAD}  namespaceSelector: {names: [team-a, team-a]}\n`,
   "generated.yaml": `# Code generated, DO NOT EDIT.\n${HEAD}  namespaceSelector: {names: [team-a, team-a]}\n`,
+  "marker.yaml": `# @generated\n${HEAD}  namespaceSelector: {names: [team-a, team-a]}\n`,
+  "automatic.yaml": `# This file was automatically created\n${HEAD}  namespaceSelector: {names: [team-a, team-a]}\n`,
+  "ytt.yaml": `#@ load("@ytt:data", "data")\n${HEAD}  namespaceSelector: {names: [team-a, team-a]}\n`,
+  "sops.yaml": `${HEAD}  namespaceSelector: {names: [team-a, team-a]}\nsops: {mac: x}\n`,
+  ...Object.fromEntries(["010", "0x1F", "1_0", "+5", "1.0", "1e3", "yes", "True"].map((written) => [
+    `${written}.yaml`, BUCKET.replace("bucket", "Bucket").replace("{name: x}", `{name: x, labels: {a: ${written}}}`),
+  ])),
   "tag.yaml": `${HEAD}${TYPE}      kind: !!str Buckets\n`,
 };

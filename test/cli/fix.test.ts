@@ -16,7 +16,7 @@ spec:
     - team-a
     - team-a
 `;
-const REPAIRED = SELECTOR.replace("    - team-a\n", "");
+const OF_A = SELECTOR.replace("    - team-a\n", "");
 const read = (...parts: readonly string[]): string => readFileSync(path.join(...parts), "utf8");
 
 test("changes only what is wrong in each file", async (t) => {
@@ -42,13 +42,42 @@ test("leaves what it cannot edit without a guess, and what is generated", async 
   }
 });
 
+test("leaves what two fields can mean, and adds nothing to what can be a patch", async (t) => {
+  const both = OF_A.replace("  arn: ", "  Arn: arn:aws:iam::444455556666:role/b\n  ARN: ");
+  const patch = "apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: {name: team-a}\nspec:\n"
+    + "  namespaceSelector: {labelSelector: {matchLabels: {a: b}}}\n";
+  for (const text of [both, patch]) {
+    const dir = t.testdir({ "a.yaml": text });
+    const { stdout } = await runCommand(["lint", "--fix", dir]);
+    t.equal(read(dir, "a.yaml"), text, stdout);
+  }
+});
+
+const TWO = ["team-a", "team-b"].map((name) => `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}}\n`);
+test("undoes a repair after which another object is denied, and keeps the others", async (t) => {
+  const typo = OF_A.replace("name: team-a", "name: typo").replace("- team-a", "- team-aa");
+  const twice = SELECTOR.replaceAll("team-a", "team-b");
+  const metadata = "metadata: {name: x, namespace: team-a}\nspec: {}\n";
+  const bucket = `apiVersion: s3.services.k8s.aws/v1alpha1\nkind: Bucket\n${metadata}`;
+  const text = [...TWO, OF_A, typo, twice, bucket].join("---\n");
+  const dir = t.testdir({ "a.yaml": text });
+  const { status, stdout, stderr } = await runCommand(["lint", "--fix", "--complete", dir]);
+  t.equal(read(dir, "a.yaml"), text.replace("    - team-b\n", ""), stdout);
+  t.match(stderr, "a.yaml: a repair would deny another object (IRS-17)");
+  t.match(stdout, "1 repair in 1 file");
+  t.equal(status, 0);
+  const alone = t.testdir({ "a.yaml": [...TWO, typo].join("---\n") });
+  await runCommand(["lint", "--fix", "--complete", alone]);
+  t.match(read(alone, "a.yaml"), "    - team-a\n", "the namespace is free");
+});
+
 test("prints each repair, and the findings and the status of the files after it", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR });
   const fixed = await runCommand(["lint", "--fix", dir]);
   t.equal(fixed.status, 0);
   t.equal(fixed.stdout, `${dir}/a.yaml:9: IRS-08: remove this entry\n1 repair in 1 file\n`
     + "1 checked, 0 denied, 0 warned; some checks need more input (-v for details)\n");
-  t.equal(read(dir, "a.yaml"), REPAIRED);
+  t.equal(read(dir, "a.yaml"), OF_A);
   const other = t.testdir({ "a.yaml": SELECTOR.replace("role/team-a", "user/jane") });
   const json = await runCommand(["lint", "--fix", "-o", "json", other]);
   t.equal(json.status, 1, "a role must be named by a person");
@@ -98,6 +127,24 @@ test("never writes through a link", async (t) => {
 
   const { stdout } = await runCommand(["lint", "--fix", path.join(dir, "repo", "inner", "b.yaml")]);
   t.match(stdout, "1 repair in 1 file\n", "a link above the path that is given does not matter");
+});
+
+test("never writes through a link between the working directory and the file", async (t) => {
+  const dir = t.testdir({ real: { "a.yaml": SELECTOR } });
+  symlinkSync("real", path.join(dir, "linked"));
+  const relative = path.relative(process.cwd(), path.join(dir, "linked"));
+  for (const given of [`./${relative}/a.yaml`, path.join(dir, "linked", "a.yaml"), `${relative}/`]) {
+    const { stderr } = await runCommand(["lint", "--fix", given]);
+    t.match(stderr, "its path leads through a symbolic link", given);
+  }
+  t.equal(read(dir, "real", "a.yaml"), SELECTOR);
+});
+
+test("does not write a read-only file", async (t) => {
+  const dir = t.testdir({ "a.yaml": SELECTOR });
+  chmodSync(path.join(dir, "a.yaml"), 0o444);
+  t.match((await runCommand(["lint", "--fix", dir])).stderr, "a.yaml: it is read-only\n");
+  t.equal(read(dir, "a.yaml"), SELECTOR);
 });
 
 test("never writes through a link in a folder, however its path is written", async (t) => {
@@ -156,7 +203,7 @@ test("judges again after each repair of an object", async (t) => {
   const dir = t.testdir({ "a.yaml": `${SELECTOR}    - team-a # third\n    - b\n` });
   const { stdout } = await runCommand(["lint", "--fix", dir]);
   t.match(stdout, "\n2 repairs in 1 file\n");
-  t.equal(read(dir, "a.yaml"), `${REPAIRED}    - b\n`);
+  t.equal(read(dir, "a.yaml"), `${OF_A}    - b\n`);
 });
 
 test("repairs a file that several roots share once", async (t) => {
@@ -165,7 +212,7 @@ test("repairs a file that several roots share once", async (t) => {
   const dir = t.testdir({ shared: { "a.yaml": SELECTOR }, dev: { "b.yaml": bucket }, prod: { "b.yaml": bucket } });
   const { stdout } = await runCommand(["lint", "--fix", dir]);
   t.match(stdout, `${dir}/shared/a.yaml:9: IRS-08: remove this entry\n1 repair in 1 file\n`);
-  t.equal(read(dir, "shared", "a.yaml"), REPAIRED);
+  t.equal(read(dir, "shared", "a.yaml"), OF_A);
 });
 
 const ROOT = process.getuid?.() === 0 && "root writes every file";
