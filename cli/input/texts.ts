@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { CONFIDENTIAL } from "../../shared/core/confidential.ts";
 import type { Edit } from "../../shared/core/repair.ts";
 import { EditableText } from "../../shared/files/edit-yaml.ts";
 import { whyGenerated } from "../../shared/files/generated.ts";
@@ -18,9 +19,6 @@ export interface EditedFile {
   /** Whether the file may contain a value that must not be shown next to a change. */
   readonly isConfidential: boolean;
 }
-
-/** Matches a field that contains a confidential external ID. */
-export const CONFIDENTIAL = /external-?id/i;
 
 interface Result extends EditedFile {
   readonly text: EditableText;

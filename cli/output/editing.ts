@@ -65,5 +65,5 @@ function otherRole(object: JsonObject, isIgnored: boolean): Way {
 function edit(one: StateObject, path: FieldPath): string {
   if (one.file === null) return `kubectl edit ${commandTarget(one.object)}`;
   const { file, line } = placeAndName(one, path);
-  return file === STDIN ? `edit line ${line} of standard input` : `edit ${file}:${line}`;
+  return file === STDIN ? `edit line ${line} of standard input` : `\${EDITOR:-vi} +${line} ${shellWord(String(file))}`;
 }

@@ -5,7 +5,8 @@ import { objectReference } from "../../shared/formats/object-meta.ts";
 import { printable } from "../../shared/formats/text.ts";
 import type { StateObject } from "../input/state.ts";
 import { Texts } from "../input/texts.ts";
-import { type FileRepair, type RenderedRepair, RepairRenderer } from "./repairs.ts";
+import { type RenderedRepair, RepairRenderer } from "./repairs.ts";
+import { type SarifFix, sarifFix } from "./sarif-fixes.ts";
 import type { Paint } from "./terminal.ts";
 
 /** A finding and its place in the input, in the format of `lint -o json`. */
@@ -25,7 +26,7 @@ export interface LocatedFinding {
   /** The ways to correct the finding, the most likely first, for `-o json`. */
   readonly repairs?: readonly RenderedRepair[];
   /** Those that can be written into the files, for `-o sarif`. */
-  readonly fixes?: readonly FileRepair[];
+  readonly fixes?: readonly SarifFix[];
   /** The root, if the input has several: null if the finding is the same in each root. */
   readonly root?: string | null;
 }
@@ -43,7 +44,7 @@ export function locator(
     return {
       ...placeAndName(found, path), path: formatFieldPath(path), code, severity, message, fix, waivable, waived,
       ...(output === "json" && { repairs: renderer.render(finding, found) }),
-      ...(output === "sarif" && { fixes: renderer.inFiles(finding, found) }),
+      ...(output === "sarif" && { fixes: renderer.inFiles(finding, found).map(sarifFix) }),
     };
   };
 }

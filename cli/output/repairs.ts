@@ -1,9 +1,10 @@
+import { CONFIDENTIAL } from "../../shared/core/confidential.ts";
 import type { Finding } from "../../shared/core/check.ts";
 import { describeRepairs, type ObjectName, patchOf, type Repair } from "../../shared/core/repair.ts";
 import { type ObjectChange, ObjectsByName } from "../../shared/diagnosis/object-changes.ts";
 import type { PatchOperation } from "../../shared/formats/json.ts";
 import type { StateObject } from "../input/state.ts";
-import { CONFIDENTIAL, type EditedFile, type ObjectEdits, Texts } from "../input/texts.ts";
+import { type EditedFile, type ObjectEdits, Texts } from "../input/texts.ts";
 import { kubectlCommand } from "../../shared/diagnosis/kubectl-commands.ts";
 import { unifiedHunks } from "./line-diff.ts";
 import { isPastable, shellWord, withInput } from "../../shared/formats/shell.ts";

@@ -2,14 +2,15 @@ import type { EditedFile } from "../input/texts.ts";
 import { differingLines } from "./line-diff.ts";
 import type { FileRepair } from "./repairs.ts";
 
-/** Returns repairs as SARIF fixes. Source: SARIF 2.1.0, section 3.55. `uriOf` returns the URI of a file. */
-export function sarifFixes(fixes: readonly FileRepair[], uriOf: (file: string) => string): object[] {
-  return fixes.map(({ text, files }) => ({
-    description: { text },
-    artifactChanges: files.map((file) => ({
-      artifactLocation: { uri: uriOf(file.file) }, replacements: replacementsIn(file),
-    })),
-  }));
+/** A repair as a SARIF fix, before its text is escaped. Source: SARIF 2.1.0, section 3.55. */
+export interface SarifFix {
+  readonly text: string;
+  readonly changes: readonly { readonly file: string; readonly replacements: readonly object[] }[];
+}
+
+/** Returns the replacements of a repair, instead of the texts of the files: many findings can be in a large file. */
+export function sarifFix({ text, files }: FileRepair): SarifFix {
+  return { text, changes: files.map((file) => ({ file: file.file, replacements: replacementsIn(file) })) };
 }
 
 function replacementsIn({ before, after }: EditedFile): object[] {

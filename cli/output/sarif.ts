@@ -6,8 +6,7 @@ import { VERSION } from "../../shared/core/installation.ts";
 import { STDIN } from "../../shared/files/listing.ts";
 import { formatInputFault, type InputFault } from "../../shared/files/manifest-reader.ts";
 import type { LocatedFinding } from "./located-finding.ts";
-import type { FileRepair } from "./repairs.ts";
-import { sarifFixes } from "./sarif-fixes.ts";
+import type { SarifFix } from "./sarif-fixes.ts";
 
 const SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
 const SARIF_LEVELS = { deny: "error", warn: "warning" } as const;
@@ -59,8 +58,11 @@ function sarifRule({ id, severity, reason, fix, example }: CheckEntry): object {
   };
 }
 
-function escaped(fix: FileRepair): FileRepair {
-  return { ...fix, text: withoutLinks(fix.text) };
+function shownFix({ text, changes }: SarifFix): object {
+  const artifactChanges = changes.map(({ file, replacements }) => (
+    { artifactLocation: { uri: uriOf(file) }, replacements }
+  ));
+  return { description: { text: withoutLinks(text) }, artifactChanges };
 }
 
 /**
@@ -82,7 +84,7 @@ function sarifResult(finding: LocatedFinding): object {
     locations: [sarifLocation(finding)],
     // SARIF requires a list in every result of the run if one result has a list.
     suppressions: waived ? [SUPPRESSION] : [],
-    ...(fixes.length > 0 && { fixes: sarifFixes(fixes.map(escaped), uriOf) }),
+    ...(fixes.length > 0 && { fixes: fixes.map(shownFix) }),
     ...(root !== undefined && { properties: { root } }),
   };
 }

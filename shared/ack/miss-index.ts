@@ -36,7 +36,7 @@ const NAMES: FieldPath = ["spec", "namespaceSelector", "names"];
 const LABELS: FieldPath = ["spec", "namespaceSelector", "labelSelector", "matchLabels"];
 const TYPES: FieldPath = ["spec", "resourceTypeSelector"];
 
-/** The number of malformed selectors of a namespace that are compared with a resource. */
+/** The number of selectors with one misspelling, or of malformed ones of a namespace, that are compared. */
 const MAX_COMPARED = 20;
 
 /**
@@ -74,7 +74,8 @@ export class MissIndex {
       `namespace ${namespace}`, ...typeKeys(type),
       ...Array.from(this.#namespaces.labelsOf(namespace), ([key, value]) => `label ${key}=${value}`),
     ];
-    return keys.flatMap((key) => this.#misspelled.get(key) ?? []).filter(({ selector, condition }) => (
+    const found = keys.flatMap((key) => (this.#misspelled.get(key) ?? []).slice(0, MAX_COMPARED));
+    return found.filter(({ selector, condition }) => (
       conditionsOf(selector).every(({ path, compare }) => isSame(path, condition) || compare(compared).holds)
     ));
   }

@@ -2,7 +2,7 @@ import type { ResourceQuery } from "../core/ack-resource.ts";
 import { RESOLUTION } from "../core/annotation-keys.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import type { Inventory } from "../core/inventory.ts";
-import { type Repair, set } from "../core/repair.ts";
+import { type Edit, type Repair, set } from "../core/repair.ts";
 import { accountOfARN, parseRoleARN } from "../formats/arn.ts";
 import { subdomainFaults } from "../formats/names.ts";
 import { printable, quote } from "../formats/text.ts";
@@ -93,13 +93,15 @@ function lostSelector(compared: ComparedResource): Found | null {
   if (selector === undefined) {
     return role === undefined || parseRoleARN(role) === null ? null : deletedSelector(name, role, compared);
   }
-  const repairs = selectingRepairs(selector, compared);
-  const message = `IAMRoleSelector ${name} selected it before`;
+  // Whoever can write the resource can write its annotations.
+  const repairs = selectingRepairs(selector, compared)
+    .map(({ edits }) => ({ when: stillItsRole(selector.roleARN), edits }));
+  const message = `its annotations say that IAMRoleSelector ${name} selected it before`;
   return { roleARN: selector.roleARN, miss: { selector: name, reason: "lost", message, repairs } };
 }
 
 function deletedSelector(name: string, roleARN: string, { inventory, query }: ComparedResource): Found {
-  const message = `IAMRoleSelector ${name}, which selected it before, does not exist`;
+  const message = `IAMRoleSelector ${name}, which selected it before as its annotations say, does not exist`;
   const edits = [selectorFor({ inventory, resource: query }, roleARN)];
   const repairs = [{ when: stillItsRole(roleARN), edits }];
   return { roleARN, miss: { selector: name, reason: "lost", message, repairs } };
@@ -109,6 +111,12 @@ function deletedSelector(name: string, roleARN: string, { inventory, query }: Co
 export function selectingRepairs(selector: EffectiveSelector, compared: ComparedResource): readonly Repair[] {
   const failing = conditionsOf(selector).filter(({ compare }) => !compare(compared).holds);
   const edits = failing.map(({ satisfy }) => satisfy(compared.query));
-  const known = edits.filter((edit) => edit !== null);
+  const known = edits.filter((edit) => edit !== null).filter((edit) => !replacesLabel(edit, compared));
   return known.length < edits.length || known.length === 0 ? [] : [{ edits: known }];
+}
+
+/** Whether the edit gives a label that the Namespace has another value, which other selectors can require. */
+function replacesLabel({ of, path: [, , label] }: Edit, { inventory, query }: ComparedResource): boolean {
+  if (of?.kind !== "Namespace" || typeof label !== "object") return false;
+  return inventory.namespaces.labelsOf(query.namespace).has(label.key);
 }

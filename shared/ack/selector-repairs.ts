@@ -43,7 +43,7 @@ function restored(object: JsonObject, old: JsonObject, fields: readonly FieldPat
 
 /**
  * Returns the repair that creates a copy which replaces the selector before the selector is deleted. None if the copy
- * would contain an external ID, which is confidential, or if a resource is in another account than the role.
+ * would contain an external ID, or if a resource is in another account than the role.
  */
 export function replacementRepairs(
   { object, inventory, before }: Pick<SelectorChange, "object" | "inventory" | "before">, { first }: Hits,
@@ -52,12 +52,16 @@ export function replacementRepairs(
   const isElsewhere = first.some(({ resource }) => (resource.status.ownerAccountID ?? account) !== account);
   // What an object that exceeds the limits selects is not read.
   const isUnknown = objectExcess(object) !== null;
-  if (isElsewhere || isUnknown || annotationAt(object, EXTERNAL_ID_ANNOTATION) !== null) return NONE;
-  return by(replacementOf(object, inventory));
+  const copy = isElsewhere || isUnknown ? null : replacementOf(object, inventory);
+  return copy === null ? NONE : by(copy);
 }
 
-/** Returns the creation of a selector with the same spec and session settings, which replaces the selector. */
-export function replacementOf(object: JsonObject, inventory: Inventory): Edit {
+/**
+ * Returns the creation of a selector with the same spec and session settings, which replaces the selector. Null if it
+ * would contain an external ID, which is confidential.
+ */
+export function replacementOf(object: JsonObject, inventory: Inventory): Edit | null {
+  if (annotationAt(object, EXTERNAL_ID_ANNOTATION) !== null) return null;
   const own = String(stringAt(object, "metadata", "name"));
   const name = freeName(inventory, own);
   const copied = [...stringMap(field(field(object, "metadata"), "annotations"))]

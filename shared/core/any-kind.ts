@@ -1,10 +1,11 @@
-import { EXTERNAL_ID_ANNOTATION, OWNER_ACCOUNT_ANNOTATION } from "./annotation-keys.ts";
+import { OWNER_ACCOUNT_ANNOTATION } from "./annotation-keys.ts";
+import { isConfidentialAt } from "./confidential.ts";
 import type { DecisionSettings, Requester } from "./context.ts";
 import { isACKController } from "./exemptions.ts";
 import { metadataExcess } from "./limits.ts";
 import { isCertainText } from "./meant-field.ts";
 import { by, remove, rename, type Repair, safely, set } from "./repair.ts";
-import { field, type FieldPath, isJsonObject, isSame, type JsonObject, stringAt } from "../formats/json.ts";
+import { field, type FieldPath, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
 import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../formats/names.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { quote } from "../formats/text.ts";
@@ -63,15 +64,10 @@ function typeFaults(object: JsonObject, map: "labels" | "annotations"): readonly
 
 /** Returns the repairs of a value without quotes. */
 function quotedValue(path: FieldPath, map: "labels" | "annotations", value: unknown): readonly Repair[] {
-  if ((typeof value !== "boolean" && typeof value !== "number") || isConfidential(path)) return NONE;
+  if ((typeof value !== "boolean" && typeof value !== "number") || isConfidentialAt(path)) return NONE;
   const text = String(value);
   if (map === "labels" && labelValueFaults(text).length > 0) return NONE;
   return isCertainText(value) ? safely(set(path, text)) : by(set(path, text));
-}
-
-/** Whether no output may contain the value of the entry. */
-function isConfidential(path: FieldPath): boolean {
-  return isSame(path.at(-1), { key: EXTERNAL_ID_ANNOTATION });
 }
 
 /**
@@ -118,7 +114,7 @@ function labelRepairs(path: FieldPath, key: string, labels: unknown): readonly R
 function keyRepairs(path: FieldPath, key: string, entries: unknown): readonly Repair[] {
   const valid = key.split("/").map(validName).join("/");
   if (labelKeyFaults(valid).length > 0 || field(entries, valid) !== undefined) return by(remove(path));
-  if (isConfidential([{ key: valid }])) return NONE;
+  if (isConfidentialAt([{ key: valid }])) return NONE;
   const edits = rename(path, { key: valid }, field(entries, key));
   return valid === key.trim() ? safely(...edits) : by(...edits);
 }

@@ -1,4 +1,5 @@
 import type { ErrorObject } from "ajv";
+import { isConfidentialAt } from "./confidential.ts";
 import { LIMITS } from "./limits.ts";
 import { field, type FieldPath, type FieldStep, isJsonObject } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
@@ -49,8 +50,11 @@ function shapeFault(value: unknown, error: ErrorObject, aliases: Aliases | null)
     return { path: [...path, name], message, unknownField: true, fix: null, ...correction };
   }
   const expected = [field(error.params, "type")].flat().filter((type) => type !== "null").join(" or ");
-  const message = `expected ${withArticle(expected)}, not ${describeValue(error.data)}`;
-  return { path, message, repairs: typeRepairs(path, error), fix: null, unknownField: false };
+  const isConfidential = isConfidentialAt(path);
+  const found = isConfidential ? `a ${typeof error.data}` : describeValue(error.data);
+  const message = `expected ${withArticle(expected)}, not ${found}`;
+  const repairs = isConfidential ? NONE : typeRepairs(path, error);
+  return { path, message, repairs, fix: null, unknownField: false };
 }
 
 function typeRepairs(path: FieldPath, { data, parentSchema: schema }: ErrorObject): readonly Repair[] {
@@ -76,6 +80,9 @@ function unknownFieldHint(
   const value = field(parent, name);
   const meant = aliases === null ? NONE : meantFields({ name, value, parent, schema }, aliases);
   const [first] = meant;
+  if (first !== undefined && [name, first].some((one) => isConfidentialAt([one]))) {
+    return { hint: `perhaps ${first} was meant`, repairs: NONE, fix: `rename the field to ${first}` };
+  }
   if (first !== undefined) {
     const written = meant.map((one) => movedTo(path, one, valueOfField(value, one, schema)));
     const hint = `perhaps ${first} was meant`;

@@ -8,13 +8,13 @@ import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
 import type { Finding } from "../core/check.ts";
 import type { DecisionSettings, Origin } from "../core/context.ts";
 import type { Inventory, RoleObject } from "../core/inventory.ts";
-import { NAMESPACES } from "../core/namespaces.ts";
-import { type Edit, remove, type Repair } from "../core/repair.ts";
+import { describeRepairs, remove, type Repair } from "../core/repair.ts";
 import type { Resolution } from "../core/resolution.ts";
 import { resolve } from "../core/resolve.ts";
 import type { ChosenSession } from "../core/session.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { accountOfARN } from "../formats/arn.ts";
+import { CATALOGUE } from "../judges.ts";
 import { auditObject } from "./audit.ts";
 import { explainNearest, type NearestSelectors, type SelectorExplanation } from "./explain.ts";
 import { offeredRepairs } from "./offered-repairs.ts";
@@ -142,6 +142,14 @@ function mapOf({ via }: Pick<Resolution, "via">): string {
   return via === "team-map" ? TEAM_MAP : ACCOUNT_MAP;
 }
 
+/** Returns the fix. A sentence that only describes repairs must not recommend what is not offered. */
+function fixWith(offered: readonly Repair[], { code, fix, path, repairs = [] }: Finding): string {
+  const isDescription = offered.length === 0 && fix === describeRepairs(repairs, path);
+  return isDescription ? GENERAL_FIXES.get(code) ?? fix : fix;
+}
+
+const GENERAL_FIXES = new Map(CATALOGUE.map(({ id, fix }) => [id, fix]));
+
 /** Returns the cause with the repairs that are offered. */
 function withRepairs<T extends Located>(
   { found, finding }: Cause<T>, diagnosed: Diagnosed<T>, context: DiagnosisContext<T>,
@@ -153,7 +161,7 @@ function withRepairs<T extends Located>(
   const offered = offeredRepairs([...repairs, ...others], found, { ...context, subject: diagnosed.found });
   const choosers = choosersToChange(found, diagnosed, context);
   const toChange = diagnosed.resolution.outcome === "conflict" && choosers.length > 0 ? choosers : [...choosers, found];
-  return { found, finding: { ...finding, repairs: offered }, toChange };
+  return { found, finding: { ...finding, fix: fixWith(offered, finding), repairs: offered }, toChange };
 }
 
 /** Returns the objects that choose the role, if a change of them can correct what a finding says. */
@@ -191,7 +199,7 @@ function keepingRepairs<T extends Located>({ resolution: { selectors } }: Diagno
 
 /**
  * Returns the labels with which the nearest selectors select the object. A selector that lists other namespaces is
- * probably not meant for this one, nor is one that requires another value of a label of the Namespace.
+ * probably not meant for this one.
  */
 function nearestRepairs<T extends Located>(
   { resource, nearest }: Diagnosed<T>, { inventory }: DiagnosisContext<T>,
@@ -205,13 +213,5 @@ function nearestRepairs<T extends Located>(
     .flatMap((selector) => selectingRepairs(selector, compared).map(({ edits }) => (
       { when: `if the role of ${selector.name} is meant`, edits }
     )))
-    .filter(({ edits }) => edits.every((edit) => isMissingLabel(edit, resource, inventory)));
-}
-
-/** Whether the edit sets a label of the resource, or a label that its Namespace lacks. */
-function isMissingLabel(
-  { of, path: [top, , label] }: Edit, { namespace }: ResourceQuery, inventory: Inventory,
-): boolean {
-  if (top !== "metadata" || typeof label !== "object") return false;
-  return of === undefined || !inventory.of(NAMESPACES).labelsOf(namespace).has(label.key);
+    .filter(({ edits }) => edits.every(({ path: [top] }) => top === "metadata"));
 }

@@ -39,6 +39,7 @@ export function offeredRepairs<T extends Located>(
 ): readonly Repair[] {
   return repairs.flatMap((written) => {
     const repair = scope.origin === "cluster" ? withReplacements(written, found, scope) : written;
+    if (repair === null) return [];
     const changes = scope.related.changesOf(repair, found);
     if (!areAdmitted(changes, scope)) return [];
     const isOfOthers = scope.isWhole && changes.some((one) => one.found === null || !isRoleObject(one.found.object));
@@ -53,17 +54,22 @@ const AGAIN = "spec.arn cannot be changed, so the selector, which controllers ig
 
 /**
  * Returns the repair with another selector instead of each effective one whose role it changes, because the API server
- * rejects that, and resources need the selector until the other one exists.
+ * rejects that, and resources need the selector until the other one exists. Null if another one cannot be written.
  */
-function withReplacements<T extends Located>(repair: Repair, found: T, { inventory, related }: RepairScope<T>): Repair {
+function withReplacements<T extends Located>(
+  repair: Repair, found: T, { inventory, related }: RepairScope<T>,
+): Repair | null {
   const notes = new Set(repair.when === undefined ? [] : [repair.when]);
-  const edits = related.changesOf(repair, found).flatMap(({ name, found: old, after, edits: own }): readonly Edit[] => {
+  const edits: (Edit | null)[] = related.changesOf(repair, found).flatMap((change): readonly (Edit | null)[] => {
+    const { name, found: old, after, edits: own } = change;
     if (old === null || after === null || !isSelector(old.object) || !isReplacement(old.object, after)) return own;
     const isUsed = inventory.of(SELECTORS).has(name.name);
     notes.add(isUsed ? BY_COPY : AGAIN);
     return isUsed ? [replacementOf(after, inventory), { of: name, ...remove([]) }] : own;
   });
-  return { ...repair, edits, ...(notes.size > 0 && { when: [...notes].join("; ") }) };
+  const known = edits.filter((edit) => edit !== null);
+  if (known.length < edits.length) return null;
+  return { ...repair, edits: known, ...(notes.size > 0 && { when: [...notes].join("; ") }) };
 }
 
 /** Whether the webhook admits the changes in their order. */

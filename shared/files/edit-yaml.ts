@@ -148,6 +148,8 @@ function orNull<Result>(edited: () => Result): Result | null {
 interface Step extends PlainEdit {
   /** The new name of the field, if it only gets another name. */
   readonly name?: string;
+  /** Whether another edit writes the removed value elsewhere. */
+  readonly isMoved?: boolean;
 }
 
 /** Returns the single changes that the edits make. */
@@ -159,11 +161,15 @@ function stepsOf(edits: readonly PlainEdit[], object: JsonObject): readonly Step
     // The second edit of a rename is done with the first.
     if (steps.at(-1)?.name !== undefined && steps.at(-1)?.path === before?.path) continue;
     const name = next === undefined ? null : newNameOf(edit, next, current);
-    if (name === null) steps.push(...changesOf(edit, valueAt(current, edit.path)));
+    if (name === null) steps.push(...changesOf(edit, valueAt(current, edit.path)).map(stepBefore(next)));
     else steps.push({ ...edit, name });
     current = applyEdits(current, name === null ? [edit] : edits.slice(index, index + 2));
   }
   return steps;
+}
+
+function stepBefore(next: PlainEdit | undefined): (edit: PlainEdit) => Step {
+  return (edit) => ({ ...edit, isMoved: edit.value === undefined && next?.value !== undefined });
 }
 
 /** Returns the new name if two edits give a field another name in the same object. */
@@ -175,9 +181,9 @@ function newNameOf(edit: PlainEdit, next: PlainEdit, object: JsonObject | null):
   return isRename ? String(name) : null;
 }
 
-function splicesOf(edited: EditedText, { path, value, name }: Step): readonly Splice[] {
+function splicesOf(edited: EditedText, { path, value, name, isMoved }: Step): readonly Splice[] {
   if (name !== undefined) return renaming(edited, path, name);
-  return value === undefined ? removal(edited, path) : setting(edited, path, value);
+  return value === undefined ? removal(edited, path, isMoved) : setting(edited, path, value);
 }
 
 /** Returns the edits that change an old value into a new one, and keep what both have. */

@@ -3,7 +3,8 @@ import { withoutActions } from "./skip.ts";
 
 /** Matches a comment that states that a program writes the file, such as the comments of helm and controller-gen. */
 const GENERATED = new RegExp([
-  /^\s*(?:#|\/\/).*\b(?:do not (?:edit|modify|touch)|(?:auto|code)[- ]?generated|generated (?:by|from|with|code))\b.*/,
+  /^\s*(?:#|\/\/).*\b(?:do not (?:edit|modify|touch)|generated (?:by|from|with|using|code))\b.*/,
+  /^\s*(?:#|\/\/).*\b(?:auto|code)[- ]?generated\b.*/,
   /^\s*(?:#|\/\/).*(?:@generated|\bautomatically (?:created|generated|written))\b.*/,
   /^# Source: \S+\/templates\/.*/,
 ].map(({ source }) => source).join("|"), "im");

@@ -36,8 +36,11 @@ function childOf(node: unknown, key: Key): { readonly slot: Slot; readonly value
   return { slot: { seq: node, index: key }, value: node.items[key] };
 }
 
-/** Returns the splices that remove the value at the path; [] if the document lacks it. */
-export function removal({ text, contents }: EditedText, path: readonly Key[]): readonly Splice[] {
+/**
+ * Returns the splices that remove the value at the path; [] if the document lacks it. `isMoved`: whether the value is
+ * written elsewhere, without its comments.
+ */
+export function removal({ text, contents }: EditedText, path: readonly Key[], isMoved = false): readonly Splice[] {
   let parent: Slot = null;
   let slot: Slot = null;
   let value = contents;
@@ -48,6 +51,7 @@ export function removal({ text, contents }: EditedText, path: readonly Key[]): r
   }
   assertPlainTree(value);
   if (slot === null) return raise();
+  if (isMoved && !isAbsent(value)) assertNoComment(value, text.slice(rangeOf(value)[0], endOfValue(value, text)));
   const collection = "map" in slot ? slot.map : slot.seq;
   const items: readonly unknown[] = collection.items;
   if (items.length === 1) return emptied(text, parent, collection);
@@ -67,6 +71,11 @@ function replacement(text: string, slot: Slot, value: unknown, by: string): read
   const colon = afterColon(slot.entry);
   if (lineStart(text, colon) === lineStart(text, start)) return [{ start, end, text: by }];
   return [{ start: colon, end: colon, text: ` ${by}` }, removeLines(text, start, end)];
+}
+
+/** Throws if the text of a map or a list contains a comment, which would get lost. */
+function assertNoComment(value: unknown, text: string): void {
+  if ((isMap(value) || isSeq(value)) && /(?:^|\s)#/.test(text)) raise();
 }
 
 function startOfItem(slot: NonNullable<Slot>, index: number): number {
@@ -141,6 +150,8 @@ function written(edited: EditedText, slot: Slot, node: unknown, value: unknown):
   const { text, style } = edited;
   assertPlainTree(node);
   if (isAbsent(node)) return slot === null ? raise() : [filled(edited, slot, value)];
+  // The new collection contains what the old one had, such as a list of the only item.
+  if (typeof value === "object") assertNoComment(node, text.slice(rangeOf(node)[0], endOfValue(node, text)));
   const isInFlow = slot !== null && !isBlock("map" in slot ? slot.map : slot.seq);
   return replacement(text, slot, node, textFor(value, node, { text, style, isInFlow }));
 }

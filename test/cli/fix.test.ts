@@ -109,6 +109,22 @@ test("does not show confidential values next to a change", async (t) => {
   t.match(stdout, `@@ -9 +8,0 @@\n-    - team-a\n${dir}/b.yaml: not shown, because a line has an external ID\n`);
 });
 
+test("shows no confidential value in a finding, a repair or a diff", async (t) => {
+  const number = SELECTOR.replace("{name: team-a}", "{name: team-a, annotations: {ack-role-resolver.io/KEY: 9871605}}");
+  const dir = t.testdir({
+    "a.yaml": number.replace("KEY", "external-id"),
+    "b.yaml": number.replace("KEY", "external_id").replace("name: team-a", "name: b"),
+    "c.yaml": `${SELECTOR.replace("name: team-a", "name: c")}  externlID: a9871605\n`,
+    "d.yaml": "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSClusterRoleIdentity\nmetadata: {name: d}\n"
+      + "spec:\n  roleARN: arn:aws:iam::111122223333:role/d\n  inlinePolicies: '9871605'\n"
+      + "  sourceIdentityRef: {kind: AWSClusterControllerIdentity, name: default}\n",
+  });
+  for (const output of ["text", "json", "sarif"]) {
+    const { stdout, stderr } = await runCommand(["lint", "--fix", "--dry-run", "-o", output, dir]);
+    t.notMatch(stdout + stderr, "9871605", output);
+  }
+});
+
 test("never writes through a link", async (t) => {
   const other = SELECTOR.replace("name: team-a", "name: b");
   const dir = t.testdir({ real: { "a.yaml": SELECTOR }, repo: { inner: { "b.yaml": other } } });

@@ -183,6 +183,14 @@ test("never prints a command with text that a shell would run", async (t) => {
   t.equal(refused.status, 1);
 });
 
+test("opens a file whose name a shell would run", async (t) => {
+  const name = "x;touch evil;.yaml";
+  const broken = selectorObject("team-a", { arn: "hello", namespaceSelector: { names: ["team-a"] } });
+  const dir = t.testdir({ [name]: [...TEAM_A, broken].map((one) => JSON.stringify(one)).join("\n---\n") });
+  const { stdout } = await runCommand(["why", "bucket/b1", "-n", "team-a", "--from", dir]);
+  t.match(stdout, `\n    \${EDITOR:-vi} +5 '${dir}/${name}'\n`);
+});
+
 const OWN_ACCOUNT = ["--controller-account", "111122223333"];
 
 test("reports the findings of audit about the controllers and about what chooses the role", async (t) => {

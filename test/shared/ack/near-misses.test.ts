@@ -96,25 +96,27 @@ const annotated = (name: string, roleARN: string, rest: JsonObject = {}): JsonOb
 
 test("names the selector that selected the resource before, and restores it", (t) => {
   const bucket = annotated("mine", roleIn(FIRST));
+  const still = `if ${roleIn(FIRST)} is still its role, `;
   t.same(told([selector("mine", names("other"))], bucket), {
-    message: "IAMRoleSelector mine selected it before",
-    fix: 'set spec.namespaceSelector.names[1] of IAMRoleSelector mine to "team-a"',
+    message: "its annotations say that IAMRoleSelector mine selected it before",
+    fix: `${still}set spec.namespaceSelector.names[1] of IAMRoleSelector mine to "team-a"`,
   });
   t.match(told([selector("mine", { ...names("team-a"), resourceTypeSelector: [{ group: "sqs.services.k8s.aws" }] })],
-    bucket).fix, "set spec.resourceTypeSelector[1] of IAMRoleSelector mine to {");
-  t.equal(told([selector("mine", label("tier", "silver"))], bucket).fix,
-    'set metadata.labels[tier] of Namespace team-a to "silver"');
+    bucket).fix, `${still}set spec.resourceTypeSelector[1] of IAMRoleSelector mine to {`);
+  t.equal(told([selector("mine", label("env", "prod"))], bucket).fix,
+    `${still}set metadata.labels[env] of Namespace team-a to "prod"`);
+  t.notMatch(told([selector("mine", label("tier", "silver"))], bucket).fix, "tier", "another value would be lost");
   t.equal(told([selector("mine", { ...names("team-a"), resourceLabelSelector: { matchLabels: { a: "b" } } })],
-    bucket).fix, 'set metadata.labels[a] to "b"');
+    bucket).fix, `${still}set metadata.labels[a] to "b"`);
   const matchExpressions = [{ key: "a", operator: "Exists" }];
   const exists = { ...names("team-a"), resourceLabelSelector: { matchExpressions } };
   const [byExpression] = findingsOf("ACK-05", bucket, {
     known: [TEAM_A, selector("mine", exists)], old: bucket, operation: "AUDIT", settings: { runtime: "extended" },
   });
-  t.match(byExpression?.message, /IAMRoleSelector mine selected it before$/);
+  t.match(byExpression?.message, /its annotations say that IAMRoleSelector mine selected it before$/);
   t.equal(byExpression?.repairs, undefined, "only a person can know the value");
   t.match(told([], bucket), {
-    message: "IAMRoleSelector mine, which selected it before, does not exist",
+    message: "IAMRoleSelector mine, which selected it before as its annotations say, does not exist",
     fix: `if ${roleIn(FIRST)} is still its role, create IAMRoleSelector mine`,
   });
   t.equal(told([], annotated("mine", "no role")).message, "");
@@ -133,7 +135,7 @@ test("repairs nothing that would move the resource to another account, and asks 
   t.match(told([selector("one", names("taem-a")), selector("two", names("tema-a"))]).fix,
     /^if the role of one is meant, set .*; or if the role of two is meant, set /);
   t.equal(told([selector("mine", names("taem-a"))], annotated("mine", roleIn(FIRST))).message,
-    "IAMRoleSelector mine selected it before", "says it once");
+    "its annotations say that IAMRoleSelector mine selected it before", "says it once");
   t.end();
 });
 

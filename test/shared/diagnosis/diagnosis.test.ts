@@ -110,6 +110,15 @@ test("a label that the namespace lacks is a repair, but not another value of a l
   t.end();
 });
 
+test("the fix does not recommend a repair that is not offered", (t) => {
+  const role = roleIn(SECOND, "gone");
+  const annotations = { "ack-role-resolver.io/selector": "gone", "ack-role-resolver.io/role-arn": role };
+  const [cause] = diagnosed(bucketObject({ annotations }), [TEAM_A], { allowedAccounts: [FIRST] }).causes;
+  t.match(cause?.finding, { code: "ACK-05", repairs: [], fix: /^label the resource or its namespace / });
+  t.match(diagnosed(bucketObject({ annotations }), [TEAM_A]).causes[0]?.finding.fix, / is still its role, create /);
+  t.end();
+});
+
 test("with CARM maps, the namespace or the map says why a resource is refused", (t) => {
   const namespace = namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": SECOND });
   const known = [namespace, mapObject("ack-role-account-map", { [FIRST]: ROLE })];

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { remove, type Repair, set } from "../../../shared/core/repair.ts";
+import { applyEdits, remove, type Repair, set } from "../../../shared/core/repair.ts";
 import { isReplacement, objectNameOf, ObjectsByName } from "../../../shared/diagnosis/object-changes.ts";
 import { offeredRepairs } from "../../../shared/diagnosis/offered-repairs.ts";
 import { RelatedObjects } from "../../../shared/diagnosis/related.ts";
@@ -71,6 +71,9 @@ test("replaces a selector whose role changes, because the API server rejects the
   const twice = selectorFor("mine", FIRST, ["team-a", "team-a"]);
   t.equal(offered(twice, [TEAM_A], [role], { origin: "file" }), "", "it had another fault before");
   t.equal(offered(selector, [TEAM_A], [set(["spec", "arn"], "x")], { origin: "file" }), null);
+  const secret = set(["metadata", "annotations"], { "ack-role-resolver.io/external-id": "hush" });
+  const withSecret = applyEdits(selector, [secret]) ?? {};
+  t.equal(offered(withSecret, [TEAM_A], [role]), null, "the copy would show the external ID");
   t.equal(isReplacement(selector, bucketObject()), true);
   t.equal(isReplacement({ kind: "Unknown" }, { kind: "Unknown", spec: 1 }), false);
   t.end();
