@@ -35,28 +35,28 @@ export const IRS_04: QuickCheck<SelectorChange> = {
     const role = parseRoleARN(spec.arn ?? "");
     if (role === null) return;
     const partition = parseARN(controllerRole ?? "")?.partition ?? role.partition;
-    if (role.partition !== partition) yield otherPartition(role, { spec, old }, partition);
+    if (role.partition !== partition) yield otherPartition(role, old, partition);
     if (isForbidden(role.accountID, allowedAccounts)) {
       const message = `account ${role.accountID} is not one of the allowed accounts: ${sortedListOf(allowedAccounts)}`;
-      const repairs = allowedRoleRepairs(role, { spec, old }, allowedAccounts);
+      const roles = allowedAccounts.map((account) => roleIn({ ...role, accountID: account }));
+      const repairs = roleRepairs(old, ({ accountID }) => !isForbidden(accountID, allowedAccounts), roles);
       yield { path: PATH, message, fix: IRS_04.fix, repairs };
     }
   },
 };
 
-/** Returns the repairs that write the role of an allowed account. The role before an update can be in another one. */
-function allowedRoleRepairs(
-  role: ARN, { spec, old }: Pick<SelectorChange, "spec" | "old">, allowed: readonly string[],
+/**
+ * Returns the repairs that write a role that is allowed: for an update, the stored one, because the API server lets no
+ * role of a selector change; otherwise the only one of `roles`.
+ */
+function roleRepairs(
+  old: SelectorSpec | null, isAllowed: (role: ARN) => boolean, roles: readonly string[],
 ): readonly Repair[] {
-  const stored = parseRoleARN(old?.arn ?? "");
-  if (stored !== null && isForbidden(stored.accountID, allowed)) return [];
-  return roleRepairs(spec, old, allowed.map((account) => roleIn({ ...role, accountID: account })));
-}
-
-/** Returns the repairs that write one of the roles. The API server lets no role of a stored selector change. */
-function roleRepairs({ arn }: SelectorSpec, old: SelectorSpec | null, roles: readonly string[]): readonly Repair[] {
   const stored = old?.arn ?? null;
-  if (stored !== null) return stored === arn ? [] : by(set(PATH, stored));
+  if (stored !== null) {
+    const role = parseRoleARN(stored);
+    return role !== null && isAllowed(role) ? by(set(PATH, stored)) : [];
+  }
   const [role, ...others] = roles;
   // Whether a role of the name exists there is not known.
   return role === undefined || others.length > 0 ? [] : by(set(PATH, role));
@@ -75,15 +75,13 @@ export const IRS_04_OF_REGION: QuickCheck<SelectorChange> = {
     const partition = region === null ? null : partitionOfRegion(region);
     if (role === null || partition === null || role.partition === partition) return;
     const isReported = parseARN(controllerRole ?? "")?.partition === partition;
-    if (!isReported) yield otherPartition(role, { spec, old }, partition);
+    if (!isReported) yield otherPartition(role, old, partition);
   },
 };
 
-function otherPartition(
-  role: ARN, { spec, old }: Pick<SelectorChange, "spec" | "old">, partition: string,
-): Fault {
+function otherPartition(role: ARN, old: SelectorSpec | null, partition: string): Fault {
   const { partition: ofRole } = role;
-  const repairs = roleRepairs(spec, old, [roleIn({ ...role, partition })]);
+  const repairs = roleRepairs(old, (stored) => stored.partition === partition, [roleIn({ ...role, partition })]);
   const message = `the role is in partition ${ofRole}, but the controllers are in partition ${partition}`;
   const fix = `use a role in partition ${partition}: STS cannot assume a role across partitions`;
   return { path: PATH, message, fix, repairs };

@@ -80,9 +80,6 @@ function unknownFieldHint(
   const value = field(parent, name);
   const meant = aliases === null ? NONE : meantFields({ name, value, parent, schema }, aliases);
   const [first] = meant;
-  if (first !== undefined && [name, first].some((one) => isConfidentialAt([one]))) {
-    return { hint: `perhaps ${first} was meant`, repairs: NONE, fix: `rename the field to ${first}` };
-  }
   if (first !== undefined) {
     const written = meant.map((one) => movedTo(path, one, valueOfField(value, one, schema)));
     const hint = `perhaps ${first} was meant`;
@@ -106,7 +103,7 @@ const MAX_COMPARED = 10;
 function otherUnknown(
   name: string, parent: unknown, known: readonly string[],
 ): readonly (readonly [name: string, value: unknown])[] {
-  const fields = isJsonObject(parent) ? Object.entries(parent) : [];
+  const fields = Object.entries<unknown>(Object(parent));
   return fields.filter(([key]) => key !== name && !known.includes(key)).slice(0, MAX_COMPARED);
 }
 

@@ -144,8 +144,9 @@ function mapOf({ via }: Pick<Resolution, "via">): string {
 
 /** Returns the fix. A sentence that only describes repairs must not recommend what is not offered. */
 function fixWith(offered: readonly Repair[], { code, fix, path, repairs = [] }: Finding): string {
+  const general = GENERAL_FIXES.get(code);
   const isDescription = offered.length === 0 && fix === describeRepairs(repairs, path);
-  return isDescription ? GENERAL_FIXES.get(code) ?? fix : fix;
+  return isDescription && general !== undefined ? general : fix;
 }
 
 const GENERAL_FIXES = new Map(CATALOGUE.map(({ id, fix }) => [id, fix]));

@@ -1,7 +1,8 @@
 import { test } from "tap";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
-import { ADMIN, ROLE, selectorObject, withWaiver } from "../objects.ts";
-import { changeLines, linesOf, needsOf } from "../core/findings.ts";
+import { describeRepairs } from "../../../shared/core/repair.ts";
+import { ADMIN, FIRST, ROLE, roleIn, SECOND, selectorObject, withWaiver } from "../objects.ts";
+import { changeLines, findingsOf, linesOf, needsOf } from "../core/findings.ts";
 import { testRows } from "../rows.ts";
 
 type Input = readonly [arn: unknown, settings: Partial<DecisionSettings>];
@@ -58,3 +59,16 @@ testRows("IRS-05: warns about the controller's own role, and roles in the contro
   ["another account", [ROLE, { controllerAccount: "444455556666" }]],
   ["no role", [undefined, { controllerAccount: "444455556666" }]],
 ]);
+
+test("IRS-04 restores the role before an update only if that one is allowed", (t) => {
+  const settings = { allowedAccounts: [FIRST] };
+  const repairsOf = (before: string): unknown => (
+    findingsOf("IRS-04", selectorObject("s", { arn: roleIn(SECOND) }), {
+      old: selectorObject("s", { arn: before }), operation: "UPDATE", settings,
+    }).map(({ repairs = [], path }) => describeRepairs(repairs, path))
+  );
+  t.same(repairsOf(roleIn(FIRST)), [`write "${roleIn(FIRST)}"`]);
+  t.same(repairsOf(roleIn(SECOND, "other")), [null]);
+  t.same(repairsOf("no role"), [null]);
+  t.end();
+});
