@@ -8,6 +8,7 @@ import { SELECTORS } from "../../shared/ack/selectors.ts";
 import { type Cause, diagnose, type DiagnosisContext } from "../../shared/diagnosis/diagnosis.ts";
 import { explain } from "../../shared/diagnosis/explain.ts";
 import { apiVersionOf, objectReference } from "../../shared/formats/object-meta.ts";
+import { listOf } from "../../shared/formats/text.ts";
 import { RelatedObjects } from "../../shared/diagnosis/related.ts";
 import { editingWays, type Way } from "../output/editing.ts";
 import type { ExplainedCause, Explanation } from "../output/explanation.ts";
@@ -99,5 +100,11 @@ function settingsText({ settings, defaultName }: ChosenSession): string {
     ...(sourceIdentity === null ? [] : [`source identity ${sourceIdentity}`]),
     ...(tags.length === 0 ? [] : [`tags ${tags.map(({ key, value }) => `${key}=${value}`).join(" ")}`]),
     ...(durationSeconds === null ? [] : [`${durationSeconds} s`]),
+    ...policyTexts(settings),
   ].join(", ");
+}
+
+function policyTexts({ policy = null, policyARNs = [] }: ChosenSession["settings"]): readonly string[] {
+  const names = [...(policy === null ? [] : ["its session policy"]), ...policyARNs];
+  return names.length === 0 ? [] : [`at most what one of these allows: ${listOf(names)}`];
 }

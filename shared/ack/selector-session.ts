@@ -89,9 +89,7 @@ export const IRS_45: SelectorCheck = {
       yield { path: TAGS_PATH, message, repairs: meant(TAGS_PATH, texts), ...fix };
     }
     if (needsNamespace(text, spec)) {
-      const message = "{namespace} has no value at /sts, so the sidecar rejects ACK controllers that serve several "
-        + "namespaces";
-      yield { path: TAGS_PATH, message, fix: NAMESPACE_FIX, severity: "warn" };
+      yield { path: TAGS_PATH, message: NO_NAMESPACE, fix: NAMESPACE_FIX, severity: "warn" };
     }
   },
 };
@@ -104,7 +102,9 @@ function tagRepairs(text: string, spec: SelectorSpec): readonly Repair[] {
 
 const TEMPLATE_FIX = "use {selector}, {account}, {group} or {namespace}; {kind} if resourceTypeSelector names exactly "
   + "one kind";
-const NAMESPACE_FIX = "write a selector for each namespace, with one entry in names, unless all clients request "
+export const NO_NAMESPACE = "{namespace} has no value at /sts, so the sidecar rejects ACK controllers that serve "
+  + "several namespaces";
+export const NAMESPACE_FIX = "write a selector for each namespace, with one entry in names, unless all clients request "
   + "/v1/credentials/namespaces/NS or use --scope-namespace";
 
 const SECONDS_PATH = annotationPath(DURATION_SECONDS_ANNOTATION);

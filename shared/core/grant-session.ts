@@ -1,3 +1,4 @@
+import { policyLengthFault, policyTemplates } from "./session-policy.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { compareText, quote } from "../formats/text.ts";
 import type { EffectiveSelector } from "./effective-selector.ts";
@@ -49,7 +50,7 @@ export function grantWithSession(
 }
 
 /** Returns why STS would reject the tags or they would be wrong, or null. The checks do not know these facts. */
-function sessionFault({ tags }: SessionExtras): string | null {
+function sessionFault({ tags, policy, policyARNs }: SessionExtras): string | null {
   if (tags.length > MAX_TAGS) {
     return `has ${tags.length} session tags with those of --default-session-tags, but STS allows ${MAX_TAGS}. `
       + "Remove tags.";
@@ -62,7 +63,18 @@ function sessionFault({ tags }: SessionExtras): string | null {
     const [template] = value.match(TEMPLATE) ?? [];
     if (template !== undefined) return openTemplate(key, template);
   }
-  return null;
+  return policyFault(policy, policyARNs);
+}
+
+/** Returns why STS would reject the session policies after their templates are filled in, or null. */
+function policyFault(policy: string | null, policyARNs: readonly string[]): string | null {
+  const tooLong = policyLengthFault(policy, policyARNs);
+  if (tooLong !== null) return `has session policies that STS rejects: ${tooLong}. Shorten the policy.`;
+  const [template] = policyTemplates(policy ?? "");
+  if (template === undefined) return null;
+  return `has a session policy with {${template}}, but the request does not determine its value. Request `
+    + "/v1/credentials/namespaces/NS, set --scope-namespace of the sidecar, or use a selector and a role for each "
+    + "namespace.";
 }
 
 function openTemplate(key: string, template: string): string {

@@ -1,6 +1,6 @@
 import {
   DURATION_SECONDS_ANNOTATION, EXTERNAL_ID_ANNOTATION, RESOLVER_PREFIX, SESSION_NAME_ANNOTATION,
-  SESSION_TAGS_ANNOTATION, SOURCE_IDENTITY_ANNOTATION,
+  SESSION_POLICY_ANNOTATION, SESSION_POLICY_ARNS_ANNOTATION, SESSION_TAGS_ANNOTATION, SOURCE_IDENTITY_ANNOTATION,
 } from "./annotation-keys.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import type { JsonObject } from "../formats/json.ts";
@@ -9,6 +9,7 @@ import { NameIndex } from "../formats/nearest.ts";
 import { compareText, countOf, quote } from "../formats/text.ts";
 import { LIMITS } from "./limits.ts";
 import type { SelectorSpec } from "./iamroleselector.ts";
+import { policyTemplates, readPolicyARNs, writtenPolicy } from "./session-policy.ts";
 import {
   MAX_TAGS, NO_EXTRAS, RESERVED_PREFIX, SESSION_NAME_LIMITS, type SessionExtras, type SessionTag, TAG_KEY_LIMITS,
   TAG_VALUE_LIMITS, type TextLimits,
@@ -23,13 +24,21 @@ export function readExtras(object: JsonObject, spec: SelectorSpec): SessionExtra
   const read = (annotation: string): string | null => annotationAt(object, annotation);
   if (FIELDS.every(({ annotation }) => read(annotation) === null)) return NO_EXTRAS;
   const tags = read(SESSION_TAGS_ANNOTATION);
+  const policy = read(SESSION_POLICY_ANNOTATION);
   return {
     externalID: read(EXTERNAL_ID_ANNOTATION),
     sessionName: read(SESSION_NAME_ANNOTATION),
     sourceIdentity: read(SOURCE_IDENTITY_ANNOTATION),
     tags: tags === null ? [] : readTags(tags, (value) => fillIn(value, spec)),
     durationSeconds: readDuration(read(DURATION_SECONDS_ANNOTATION) ?? ""),
+    policy: policy === null ? null : policyOf(policy, spec),
+    policyARNs: readPolicyARNs(read(SESSION_POLICY_ARNS_ANNOTATION) ?? ""),
   };
+}
+
+/** Returns the policy of a selector with the templates filled in that the selector determines. */
+export function policyOf(text: string, spec: SelectorSpec): string {
+  return writtenPolicy(text, (name) => TEMPLATES.get(name)?.valueOf(spec) ?? null);
 }
 
 interface ExtrasField {
@@ -62,6 +71,12 @@ const FIELDS: readonly ExtrasField[] = [
     textOf: ({ durationSeconds }) => (durationSeconds === null ? null : String(durationSeconds)),
     isSame: (a, b) => a.durationSeconds === b.durationSeconds,
   },
+  { annotation: SESSION_POLICY_ANNOTATION, textOf: ({ policy }) => policy, isSame: (a, b) => a.policy === b.policy },
+  {
+    annotation: SESSION_POLICY_ARNS_ANNOTATION,
+    textOf: ({ policyARNs }) => (policyARNs.length === 0 ? null : policyARNs.join(",")),
+    isSame: (a, b) => a.policyARNs.join() === b.policyARNs.join(),
+  },
 ];
 
 /** Returns the text of an annotation with a session setting; null if it is not set. */
@@ -87,9 +102,9 @@ export function shortName(annotation: string): string {
   return annotation.slice(RESOLVER_PREFIX.length);
 }
 
-/** Whether a tag contains the template, such as `namespace`. */
-export function usesTemplate({ tags }: SessionExtras, name: string): boolean {
-  return tags.some(({ value }) => value.includes(`{${name}}`));
+/** Whether a tag or the policy contains the template, such as `namespace`. */
+export function usesTemplate({ tags, policy }: SessionExtras, name: string): boolean {
+  return tags.some(({ value }) => value.includes(`{${name}}`)) || policyTemplates(policy ?? "").includes(name);
 }
 
 /** The values of the templates that depend on the grant; null if the grant does not determine the value. */
@@ -97,11 +112,15 @@ export type GrantTemplates = Readonly<Record<"selector" | "account" | "group" | 
 
 /** Replaces the templates that depend on the grant. A template without a value remains. */
 export function fillInGrant(extras: SessionExtras, templates: GrantTemplates): SessionExtras {
-  if (!extras.tags.some(({ value }) => value.includes("{"))) return extras;
+  const { tags, policy } = extras;
+  if (policy === null && !tags.some(({ value }) => value.includes("{"))) return extras;
   const values = new Map<string, string | null>(Object.entries(templates));
   const fill = (text: string): string => text.replaceAll(TEMPLATE, (template, name: string) =>
     values.get(name) ?? template);
-  return { ...extras, tags: extras.tags.map(({ key, value }) => ({ key, value: fill(value) })) };
+  return {
+    ...extras, tags: tags.map(({ key, value }) => ({ key, value: fill(value) })),
+    policy: policy === null ? null : writtenPolicy(policy, (name) => values.get(name) ?? null),
+  };
 }
 
 export const DURATION_SECONDS = /^[0-9]{1,9}$/;

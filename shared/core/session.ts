@@ -18,15 +18,28 @@ export interface SessionExtras {
   /** The session tags, sorted by key. In a grant, every template is filled in. */
   readonly tags: readonly SessionTag[];
   readonly durationSeconds: number | null;
+  /** The inline session policy as it is sent. In a grant, every template is filled in. */
+  readonly policy: string | null;
+  /** The ARNs of managed session policies, sorted. */
+  readonly policyARNs: readonly string[];
 }
 
 export const NO_EXTRAS: SessionExtras = {
-  externalID: null, sessionName: null, sourceIdentity: null, tags: [], durationSeconds: null,
+  externalID: null, sessionName: null, sourceIdentity: null, tags: [], durationSeconds: null, policy: null,
+  policyARNs: [],
 };
+
+/** Whether a session has no session policies, so that it may do all that its role may. */
+export function isUnrestricted({ policy, policyARNs }: Pick<SessionExtras, "policy" | "policyARNs">): boolean {
+  return policy === null && policyARNs.length === 0;
+}
+
+/** The settings that not every kind of session has. */
+type OptionalSetting = "sourceIdentity" | "policy" | "policyARNs";
 
 /** What is known of a session before it is issued. */
 export interface ChosenSession {
-  readonly settings: Omit<SessionExtras, "sourceIdentity"> & Partial<Pick<SessionExtras, "sourceIdentity">>;
+  readonly settings: Omit<SessionExtras, OptionalSetting> & Partial<Pick<SessionExtras, OptionalSetting>>;
   /** What a session is called for which no setting chooses a name. */
   readonly defaultName: string;
 }

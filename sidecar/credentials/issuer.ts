@@ -1,7 +1,7 @@
 import { ResolverError } from "../../shared/formats/errors.ts";
 import type { Denial, Grant, RoleGrant } from "../../shared/core/grant.ts";
 import { accountOfARN } from "../../shared/formats/arn.ts";
-import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/core/session.ts";
+import { isUnrestricted, MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/core/session.ts";
 import { sentBy } from "../../shared/refusals/refused-call.ts";
 import type { AuditClient, AuditLog } from "../audit-log.ts";
 import type { BaseIdentity, VerifiedBase } from "../base/identity.ts";
@@ -49,13 +49,13 @@ interface IssueOptions {
   readonly isLate?: () => boolean;
 }
 
+type Policies = Pick<SessionRequest, "policy" | "policyARNs">;
+
 /**
  * The session parameters that a client may set. The parameters of a client can only shorten or restrict the session.
  */
-interface RequestedSession {
+interface RequestedSession extends Policies {
   readonly durationSeconds: number;
-  readonly policy: string | null;
-  readonly policyARNs: readonly string[];
 }
 
 /** A session of default settings, which all clients of its role share. */
@@ -97,8 +97,8 @@ const DURATION_FIELD = "duration-seconds of the selector";
 const DEFAULT_SESSION: RequestedSession = { durationSeconds: DURATION_SECONDS, policy: null, policyARNs: [] };
 
 /** Whether the client receives the session of the default settings, or a shorter part of it. */
-function isDefault({ durationSeconds, policy, policyARNs }: RequestedSession): boolean {
-  return durationSeconds <= DURATION_SECONDS && policy === null && policyARNs.length === 0;
+function isDefault(requested: RequestedSession): boolean {
+  return requested.durationSeconds <= DURATION_SECONDS && isUnrestricted(requested);
 }
 
 /** Issues the credentials that a grant allows. Never calls STS for a role that is not granted. */
@@ -226,8 +226,20 @@ export class Issuer {
     return {
       ...extras, roleARN, sessionName: extras.sessionName ?? this.#settings.sessionName,
       durationSeconds: isCapped ? MAX_CHAINED_SECONDS : requestedSeconds,
-      transitiveTagKeys: [], policy: requested.policy, policyARNs: requested.policyARNs,
+      transitiveTagKeys: [], ...this.#policiesFor(extras, requested),
     };
+  }
+
+  /** STS allows what one of the policies of a call allows, so those of a client never join those of the selector. */
+  #policiesFor(extras: Policies, requested: Policies): Policies {
+    const [{ policy, policyARNs }, other] = isUnrestricted(extras) ? [requested, null] : [extras, requested];
+    if (other === null || isUnrestricted(other)) return { policy, policyARNs };
+    throw new ResolverError(
+      "ERR_SESSION_POLICY",
+      "The IAMRoleSelector of the role has session policies, and STS cannot limit a session to what they and those of "
+        + "the request allow. Remove Policy and PolicyArns from the request, or the annotations "
+        + "ack-role-resolver.io/session-policy and session-policy-arns.",
+    );
   }
 
   async #assume(grant: RoleGrant, request: SessionRequest, signal: AbortSignal): Promise<Credentials> {

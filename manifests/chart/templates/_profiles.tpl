@@ -74,6 +74,8 @@
       "IRS-46": "warn",
       "IRS-51": "warn",
       "IRS-52": "warn",
+      "IRS-54": "warn",
+      "IRS-55": "warn",
       "META-01": "warn",
       "NS-01": "warn",
       "NS-03": "warn",

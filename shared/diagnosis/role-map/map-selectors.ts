@@ -51,13 +51,17 @@ function writtenConditions({ namespaceSelector }: SelectorSpec): Pick<MapSelecto
 const MAX_NAMES = 20;
 
 /** Returns the session settings. An external ID is confidential, and so may the values of tags be. */
-function sessionTexts({ externalID, sessionName, sourceIdentity, tags, durationSeconds }: SessionExtras): string[] {
+function sessionTexts(
+  { externalID, sessionName, sourceIdentity, tags, durationSeconds, policy, policyARNs }: SessionExtras,
+): string[] {
   return [
     ...(externalID === null ? [] : ["external ID: set"]),
     ...(sessionName === null ? [] : [`session name: ${shownText(sessionName)}`]),
     ...(sourceIdentity === null ? [] : [`source identity: ${shownText(sourceIdentity)}`]),
     ...(tags.length === 0 ? [] : [`session tags: ${shownText(tags.map(({ key }) => key).join(", "))}`]),
     ...(durationSeconds === null ? [] : [`duration: ${durationSeconds} s`]),
+    ...(policy === null ? [] : ["session policy: inline"]),
+    ...(policyARNs.length === 0 ? [] : [`session policies: ${shownText(policyARNs.join(", "))}`]),
   ];
 }
 

@@ -11,7 +11,7 @@ test("adds the defaults to session settings, which override them by field, and b
   const tags = [{ key: "org", value: "a" }, { key: "team", value: "{namespace}" }];
   t.strictSame(withDefaults(NO_EXTRAS, DEFAULTS), { ...NO_EXTRAS, externalID: "org-1", sourceIdentity: "ack", tags });
   const own = {
-    externalID: "own", sessionName: "own-name", sourceIdentity: "own-source", durationSeconds: 900,
+    ...NO_EXTRAS, externalID: "own", sessionName: "own-name", sourceIdentity: "own-source", durationSeconds: 900,
     tags: [{ key: "Team", value: "" }],
   };
   t.strictSame(withDefaults(own, DEFAULTS), {

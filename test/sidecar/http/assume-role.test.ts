@@ -1,4 +1,5 @@
 import { test } from "tap";
+import type { JsonObject } from "../../../shared/formats/json.ts";
 import { ResolverError } from "../../../shared/formats/errors.ts";
 import type { Credentials } from "../../../sidecar/credentials/session.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
@@ -120,6 +121,46 @@ test("requests a separate session for each set of session policies, and returns 
     { policy: policies.Policy, policyARNs: ["arn:aws:iam::aws:policy/ReadOnlyAccess"] },
     { policy: null, policyARNs: [] },
   ]);
+  t.equal(controller.sidecar.stsCalls.length, 2);
+});
+
+const OWN_POLICY = { Statement: [{ Effect: "Allow", Action: "s3:*", Resource: "arn:aws:s3:::{namespace}-*" }] };
+const FILLED_POLICY = JSON.stringify(OWN_POLICY).replace("{namespace}", "team-a");
+const OF_AWS = "arn:aws:iam::aws:policy/AmazonS3FullAccess";
+
+/** Returns the selector of team-a with these session policies. */
+function restricted(annotations: Readonly<Record<string, string>>): JsonObject {
+  const names = Object.entries(annotations).map(([name, value]) => [`ack-role-resolver.io/${name}`, value]);
+  const spec = { arn: ROLE_A, namespaceSelector: { names: ["team-a"] } };
+  return selectorObject("team-a", spec, { annotations: Object.fromEntries(names) });
+}
+
+test("limits every session to the session policies of the selector, and joins none of a client to them", async (t) => {
+  const selector = restricted({ "session-policy": JSON.stringify(OWN_POLICY, null, 2), "session-policy-arns": OF_AWS });
+  const controller = new Controller({ objects: [namespaceObject("team-a"), selector] });
+  t.equal((await controller.assume()).code, "ok");
+  await controller.sidecar.get("/v1/credentials/selectors/team-a");
+  t.match(controller.sidecar.stsCalls, [{ policy: FILLED_POLICY, policyARNs: [OF_AWS] }]);
+  t.equal(controller.sidecar.stsCalls.length, 1, "clients share the session");
+  const everything = '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}';
+  for (const policies of [{ Policy: everything }, { "PolicyArns.member.1.arn": "arn:aws:iam::aws:policy/A" }]) {
+    const denied = await controller.assume(policies);
+    t.match(denied, { status: 403, code: "AccessDenied", message: "has session policies, and STS cannot limit" });
+  }
+  t.equal(controller.sidecar.stsCalls.length, 1);
+});
+
+test("a changed session policy ends the sessions of the old one, and an invalid one grants nothing", async (t) => {
+  const selector = restricted({ "session-policy-arns": OF_AWS });
+  const controller = new Controller({ objects: [namespaceObject("team-a"), selector] });
+  await controller.assume();
+  controller.sidecar.inventory.apply([put(restricted({ "session-policy": JSON.stringify(OWN_POLICY) }))]);
+  t.equal((await controller.assume()).code, "ok");
+  t.match(controller.sidecar.stsCalls, [{ policyARNs: [OF_AWS] }, { policy: FILLED_POLICY, policyARNs: [] }]);
+  for (const annotations of [{ "session-policy": "{" }, { "session-policy-arns": "arn:aws:iam::1:policy/a" }]) {
+    controller.sidecar.inventory.apply([put(restricted(annotations))]);
+    t.match(await controller.assume(), { status: 403, code: "AccessDenied" });
+  }
   t.equal(controller.sidecar.stsCalls.length, 2);
 });
 

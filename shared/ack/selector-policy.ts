@@ -1,0 +1,80 @@
+import { SESSION_POLICY_ANNOTATION, SESSION_POLICY_ARNS_ANNOTATION } from "../core/annotation-keys.ts";
+import type { Fault } from "../core/check.ts";
+import { by, remove, type Repair, safely, set } from "../core/repair.ts";
+import {
+  policyARNFaults, policyFaults, policyLengthFault, policyTemplates, readPolicyARNs,
+} from "../core/session-policy.ts";
+import { NAMESPACE_FIX, NO_NAMESPACE } from "./selector-session.ts";
+import { needsNamespace, policyOf, TEMPLATES } from "../core/session-annotations.ts";
+import { annotationPath, type JsonObject } from "../formats/json.ts";
+import { annotationAt } from "../formats/object-meta.ts";
+import type { SelectorCheck } from "./selector.ts";
+
+// A selector with a fault here grants nothing: its sessions could otherwise do all that the role may.
+
+const POLICY_PATH = annotationPath(SESSION_POLICY_ANNOTATION);
+const ARNS_PATH = annotationPath(SESSION_POLICY_ARNS_ANNOTATION);
+
+export const IRS_54: SelectorCheck = {
+  id: "IRS-54",
+  severity: "deny",
+  reason: "STS rejects an invalid session policy, so the role cannot be assumed. The sessions of a role may do at most "
+    + "what the policy allows.",
+  fix: "write an IAM policy as JSON, without Principal",
+  example: `metadata: {annotations: {${SESSION_POLICY_ANNOTATION}: '{"Statement": [{"Effect": "allow", `
+    + `"Action": "s3:*", "Resource": "*"}]}'}}`,
+  *find({ object, spec }): Iterable<Fault> {
+    const text = annotationAt(object, SESSION_POLICY_ANNOTATION);
+    if (text === null) return;
+    for (const { message, repaired } of policyFaults(text)) {
+      yield { path: POLICY_PATH, message, fix: IRS_54.fix, repairs: repaired === null ? NONE : policyRepair(repaired) };
+    }
+    for (const name of policyTemplates(text)) {
+      const { valueOf, missing } = TEMPLATES.get(name) ?? NO_TEMPLATE;
+      if (valueOf(spec) !== null) continue;
+      yield { path: POLICY_PATH, message: `template {${name}} has no value: ${missing}`, fix: TEMPLATE_FIX };
+    }
+    if (needsNamespace(text, spec)) {
+      yield { path: POLICY_PATH, message: NO_NAMESPACE, fix: NAMESPACE_FIX, severity: "warn" };
+    }
+  },
+};
+
+const NONE: readonly never[] = [];
+const NO_TEMPLATE = { valueOf: (): string => "", missing: "" };
+const TEMPLATE_FIX = "write the name itself, or a selector for each";
+
+function policyRepair(policy: JsonObject): readonly Repair[] {
+  return by(set(POLICY_PATH, JSON.stringify(policy)));
+}
+
+export const IRS_55: SelectorCheck = {
+  id: "IRS-55",
+  severity: "deny",
+  reason: "STS rejects session policies that do not exist for the role, or that are too long, so the role cannot be "
+    + "assumed.",
+  fix: "list up to ten ARNs of policies of AWS or of the role's account, with 2,048 characters together with the "
+    + "annotation session-policy",
+  example: `metadata: {annotations: {${SESSION_POLICY_ARNS_ANNOTATION}: `
+    + "'arn:aws:iam::aws:policy/AmazonS3FullAccess, arn:aws:iam::aws:policy/AmazonS3FullAccess,'}}",
+  *find({ object, spec }): Iterable<Fault> {
+    const text = annotationAt(object, SESSION_POLICY_ARNS_ANNOTATION);
+    const policy = annotationAt(object, SESSION_POLICY_ANNOTATION);
+    const faults = text === null ? NONE : listFaults(text, spec.arn ?? "");
+    for (const fault of faults) yield { path: ARNS_PATH, ...fault };
+    const arns = readPolicyARNs(text ?? "");
+    const message = faults.length > 0 ? null : policyLengthFault(policy === null ? null : policyOf(policy, spec), arns);
+    if (message !== null) yield { path: text === null ? POLICY_PATH : ARNS_PATH, message, fix: IRS_55.fix };
+  },
+};
+
+function listFaults(text: string, roleARN: string): readonly Omit<Fault, "path">[] {
+  const listed = readPolicyARNs(text);
+  const isClean = text.split(",").length === listed.length;
+  if (isClean) return policyARNFaults(listed, roleARN).map((message) => ({ message, fix: IRS_55.fix }));
+  return [{ message: "the list has an empty or repeated entry", repairs: listRepairs(listed) }];
+}
+
+function listRepairs(listed: readonly string[]): readonly Repair[] {
+  return listed.length === 0 ? by(remove(ARNS_PATH)) : safely(set(ARNS_PATH, listed.join(",")));
+}

@@ -1,0 +1,65 @@
+import { test } from "tap";
+import { describeRepairs } from "../../../shared/core/repair.ts";
+import { findingsOf, selfLines } from "../core/findings.ts";
+import { ROLE, selectorObject } from "../objects.ts";
+import { testRows } from "../rows.ts";
+
+type Annotations = Readonly<Record<string, unknown>>;
+const PREFIX = "ack-role-resolver.io/";
+const POLICY = `${PREFIX}session-policy`;
+const ARNS = `${PREFIX}session-policy-arns`;
+const OF_AWS = "arn:aws:iam::aws:policy/A";
+
+const selectorWith = (annotations: Annotations, spec: object = {}): ReturnType<typeof selectorObject> => selectorObject(
+  "team-a", { arn: ROLE, namespaceSelector: { names: ["team-a"] }, ...spec }, { annotations },
+);
+const statement = (fields: object = {}): string => (
+  JSON.stringify({ Statement: [{ Effect: "Allow", Action: "s3:*", Resource: "*", ...fields }] })
+);
+const ofPolicy = (text: string): string => `deny IRS-54 metadata.annotations[${POLICY}]: ${text}.`;
+const ofARNs = (text: string): string => `deny IRS-55 metadata.annotations[${ARNS}]: ${text}.`;
+const LIST = "List up to ten ARNs of policies of AWS or of the role's account, with 2,048 characters together with the "
+  + "annotation session-policy";
+const tooLong = (length: number): string => (
+  `the policy and the ARNs have ${length} characters, and STS accepts 2048. ${LIST}.`
+);
+const AS_JSON = "Write an IAM policy as JSON, without Principal";
+
+testRows("IRS-54: denies a session policy that STS rejects", ([text, spec]: readonly [unknown, object?]) => (
+  selfLines("IRS-54", selectorWith({ [POLICY]: text }, spec))
+), [
+  ["none", [undefined]],
+  ["a policy", [statement()]],
+  ["no JSON", ["{"], ofPolicy(`the policy is not a JSON object. ${AS_JSON}`)],
+  ["a template", [statement({ Resource: "arn:aws:s3:::{namespace}-{selector}-{account}-{group}" })]],
+  ["a template without a value", [statement({ Resource: "{kind}" })],
+    ofPolicy("template {kind} has no value: spec.resourceTypeSelector does not name exactly one kind. Write the name "
+      + "itself, or a selector for each")],
+  ["several namespaces", [statement({ Resource: "{namespace}" }), { namespaceSelector: { names: ["a", "b"] } }],
+    /^warn IRS-54 .*: \{namespace\} has no value at \/sts, /],
+]);
+
+testRows("IRS-55: denies managed policies that STS rejects", (annotations: Annotations) => (
+  selfLines("IRS-55", selectorWith(annotations))
+), [
+  ["none", {}],
+  ["a policy of AWS", { [ARNS]: OF_AWS }],
+  ["an empty entry", { [ARNS]: `${OF_AWS},` }, ofARNs(`the list has an empty or repeated entry. Write "${OF_AWS}"`)],
+  ["nothing", { [ARNS]: "" }, ofARNs("the list has an empty or repeated entry. Remove the annotation")],
+  ["another account", { [ARNS]: "arn:aws:iam::444455556666:policy/a" },
+    ofARNs('"arn:aws:iam::444455556666:policy/a" is not a policy of AWS, and not of account 111122223333 of the role. '
+      + LIST)],
+  ["no role, which IRS-01 denies", { [ARNS]: "x" }, ofARNs(`"x" is not the ARN of an IAM policy. ${LIST}`)],
+  ["a long policy", { [POLICY]: statement({ Sid: "x".repeat(2000) }) },
+    `deny IRS-55 metadata.annotations[${POLICY}]: ${tooLong(2074)}`],
+  ["long together", { [POLICY]: statement({ Sid: "x".repeat(1960) }), [ARNS]: OF_AWS },
+    `deny IRS-55 metadata.annotations[${ARNS}]: ${tooLong(2059)}`],
+]);
+
+test("IRS-54: corrects an Effect, and removes a Principal", (t) => {
+  const repaired = (text: string): unknown => findingsOf("IRS-54", selectorWith({ [POLICY]: text }))
+    .map(({ repairs = [], path }) => describeRepairs(repairs, path));
+  t.same(repaired(statement({ Effect: "deny" })), [`write ${JSON.stringify(statement({ Effect: "Deny" }))}`]);
+  t.same(repaired(statement({ Principal: "*" })), [`write ${JSON.stringify(statement())}`]);
+  t.end();
+});
