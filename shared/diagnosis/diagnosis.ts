@@ -1,3 +1,4 @@
+import { deniedActions } from "../ack/denied-actions.ts";
 import { existenceFindings } from "../ack/adoption.ts";
 import { type NearMiss, nearMisses, selectingRepairs } from "../ack/near-misses.ts";
 import { selectorName } from "../ack/selector-conditions.ts";
@@ -113,8 +114,21 @@ function causesOf<T extends Located>(diagnosed: Diagnosed<T>, context: Diagnosis
   const existing = existenceFindings(found.object).map((finding) => ({ found, finding, toChange: [found] }));
   // Controllers do not read the annotations of the webhook.
   const effective = ofRole.filter(({ finding }) => finding.section !== "staleAnnotations");
-  const shown = [[...denials, ...existing], effective, ofRole].find((some) => some.length > 0) ?? all;
+  const restricted = selectors.flatMap((selector) => restrictedBy(selector, diagnosed, inventory));
+  const shown = [[...denials, ...existing, ...restricted], effective, ofRole].find((some) => some.length > 0) ?? all;
   return shown.slice(0, MAX_CAUSES).map((cause) => withRepairs(cause, diagnosed, context));
+}
+
+/** Returns the causes in the session policies of a selector that selects the object. */
+function restrictedBy<T extends Located>(
+  selector: T, { found, resolution }: Diagnosed<T>, inventory: Inventory,
+): readonly Cause<T>[] {
+  const { name } = objectReference(selector.object);
+  const effective = inventory.of(SELECTORS).get(name);
+  const isUsed = effective !== undefined && resolution.selectors.some((one) => one.name === name);
+  return isUsed ? deniedActions(found.object, effective).map((finding) => (
+    { found: selector, finding, toChange: [selector] }
+  )) : [];
 }
 
 /** Returns the selectors whose faults can be why the object has its role. */

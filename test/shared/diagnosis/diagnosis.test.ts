@@ -119,6 +119,25 @@ test("the fix does not recommend a repair that is not offered", (t) => {
   t.end();
 });
 
+test("the session policy of the selector is why AWS denies an action", (t) => {
+  const selector = selectorObject("mine", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }, {
+    annotations: { "ack-role-resolver.io/session-policy-arns": "arn:aws:iam::aws:policy/ReadOnlyAccess" },
+  });
+  const message = "AccessDenied: User: arn:aws:sts::111122223333:assumed-role/r/s is not authorized to perform: "
+    + "s3:CreateBucket because no session policy allows the s3:CreateBucket action";
+  const denied = (text: string): JsonObject => bucketObject({}, {
+    status: { conditions: [{ type: "ACK.Recoverable", status: "True", message: text }] },
+  });
+  const [cause] = diagnosed(denied(message), [TEAM_A, selector]).causes;
+  t.match(cause?.finding, { code: "ACK.Recoverable", severity: "deny", fix: /^allow s3:CreateBucket in the / });
+  t.equal(objectReference(cause?.found.object ?? {}).name, "mine");
+  t.match(diagnosed(denied("with an explicit deny in a session policy"), [TEAM_A, selector]).causes[0]?.finding.fix,
+    /^allow the action in /);
+  t.same(diagnosed(denied("because no identity-based policy allows it"), [TEAM_A, selector]).causes, []);
+  t.same(diagnosed(denied(message), [TEAM_A, selectorFor("mine", FIRST, ["team-a"])]).causes, [], "of somebody else");
+  t.end();
+});
+
 test("with CARM maps, the namespace or the map says why a resource is refused", (t) => {
   const namespace = namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": SECOND });
   const known = [namespace, mapObject("ack-role-account-map", { [FIRST]: ROLE })];
