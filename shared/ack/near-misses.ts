@@ -56,6 +56,16 @@ export function missRepairs(misses: readonly NearMiss[]): readonly Repair[] {
   ));
 }
 
+/**
+ * Returns the advice to correct a malformed selector that has no repair, because only a person knows what was meant,
+ * for example which role. Null if there is none, or if the resource exists in an account that the role may not be of.
+ */
+export function correctionOf(misses: readonly NearMiss[], { status }: ResourceQuery): string | null {
+  const malformed = misses.find(({ reason }) => reason === "malformed");
+  if (malformed === undefined || status.ownerAccountID !== null) return null;
+  return `correct IAMRoleSelector ${printable(malformed.selector)}`;
+}
+
 interface Found {
   readonly miss: NearMiss;
   readonly roleARN: string;

@@ -12,7 +12,7 @@ import { type Fault, type QuickCheck } from "../core/check.ts";
 import { conflictRepairs, refusedRepairs, restoredInputs, selectedRepairs } from "./role-repairs.ts";
 import { refusedFix, resolutionClause, type ResolvedResource, type ResourceChange } from "./resource-change.ts";
 import { choiceFor, type RoleCause, roleCause } from "./role-inputs.ts";
-import { missRepairs, nearMisses } from "./near-misses.ts";
+import { correctionOf, missRepairs, nearMisses } from "./near-misses.ts";
 import { describeRepairs } from "../core/repair.ts";
 import { usedSelector, useFix, useRepairs, useRule } from "../core/use-rights.ts";
 import type { AccessByName } from "../core/context.ts";
@@ -80,7 +80,7 @@ export const ACK_05: QuickCheck<ResourceChange> = {
   when: (change) => usesDefaultRole(change) && !requiresSelector(change),
   *find(change): Iterable<Fault> {
     const missed = missedFault(change, resolutionClause(change.resolution));
-    const fix = describeRepairs(missed.repairs ?? [], METADATA) ?? LABEL[change.settings.mode];
+    const fix = describeRepairs(missed.repairs ?? [], METADATA) ?? missed.fix ?? LABEL[change.settings.mode];
     const check = { id: "ACK-05", fix };
     const permission = ownRolePermission(check, change, change.resource.namespace);
     const isIgnored = change.settings.mode !== "selectors" && IGNORED_NAMESPACES.has(change.resource.namespace);
@@ -113,14 +113,16 @@ export const ACK_05B: QuickCheck<ResourceChange> = {
 /** Returns the message with the selectors that probably should select the resource, and how they would. */
 function missedFault(
   change: ResourceChange, message: string,
-): Pick<Fault, "message" | "repairs"> {
+): Pick<Fault, "message" | "repairs" | "fix"> {
   const { inventory, operation, resource, settings } = change;
   const misses = settings.mode === "selectors" ? nearMisses(inventory, resource) : [];
   const [ofMisses, ofLabels] = [missRepairs(misses), selectedRepairs(change)];
   // The typo of a selector comes before a label that the resource never had.
   const repairs = operation === "CREATE" ? [...ofMisses, ...ofLabels] : [...ofLabels, ...ofMisses];
   const texts = [message, ...misses.map((miss) => miss.message)];
-  return { message: texts.join("; "), ...(repairs.length > 0 && { repairs }) };
+  if (repairs.length > 0) return { message: texts.join("; "), repairs };
+  const fix = correctionOf(misses, resource);
+  return { message: texts.join("; "), ...(fix !== null && { fix }) };
 }
 
 function usesDefaultRole({ resolution }: ResourceChange): boolean {

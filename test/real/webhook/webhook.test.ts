@@ -48,8 +48,7 @@ const DENIAL = `The IAMRoleSelector "team-a" is invalid:
 not role/NAME. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.
 * spec.namespaceSelector.names[2]: IRS-08 "team-a" is already listed. Remove this entry.
 * spec.namespaceSelector.names[1]: IRS-09 "Team-B" is not a valid namespace name: a namespace name must consist of \
-lower-case letters, digits and '-', and start and end with a letter or digit. Use the exact name of a namespace, or \
-select namespaces by label with labelSelector.
+lower-case letters, digits and '-', and start and end with a letter or digit. Write "team-b".
 `;
 
 async function printsMessages(t: Test, cluster: Cluster): Promise<void> {

@@ -81,7 +81,7 @@ test("names the malformed selectors that would select the resource, with the rep
   const wrong = selectorObject("wrong", { arn: "x", ...names("team-a") });
   t.match(told([wrong]).message, /^IAMRoleSelector wrong would select/);
   const several = selector("several", { ...names("team-a", "team-a", "team-a") });
-  t.match(told([several]).fix, /^label the resource/, "several faults need their own repairs");
+  t.equal(told([several]).fix, "correct IAMRoleSelector several", "several faults need their own repairs");
   for (const other of [names("team-b", "team-b"), { resourceTypeSelector: [{}] }]) {
     t.equal(told([selector("other", other)]).message, "");
   }

@@ -21,6 +21,7 @@ const MAPS_OF_SYSTEM = {
   ...MAPS, known: [...CARM, namespaceObject("kube-public", {}, { "services.k8s.aws/owner-account-id": "999" })],
 } as const;
 const unselected = bucketObject({ namespace: "sandbox" });
+const MALFORMED = selectorObject("typo", { arn: "not-an-arn", namespaceSelector: { names: ["sandbox"] } });
 const BOTH = tiered("gold", "silver");
 const ofGold = { old: tiered("gold") };
 
@@ -49,6 +50,9 @@ const requiring = (value: string, namespace = "sandbox"): readonly JsonObject[] 
 const REQUIRED = { known: requiring("true") };
 testRows("ACK-05 warns if the resource uses the controller's own role", of("ACK-05"), [
   ["no selector", [unselected], onDefault("No IAMRoleSelector selects the resource")],
+  ["a malformed selector would select it", [unselected, { known: [...CLUSTER_OBJECTS, MALFORMED] }],
+    "warn ACK-05 metadata: No IAMRoleSelector selects the resource, so the controller's own role is used; "
+      + "IAMRoleSelector typo would select it, but controllers ignore it (IRS-02). Correct IAMRoleSelector typo."],
   ["no account", [unselected, MAPS], inCARM("The namespace names no account")],
   ["no account or team", [unselected, GATE], inCARM("The namespace names no account or team")],
   ["a namespace that CARM ignores", [bucketObject({ namespace: "kube-public" }), MAPS_OF_SYSTEM],

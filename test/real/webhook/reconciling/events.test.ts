@@ -23,7 +23,10 @@ onCluster("kubectl describe shows the problems that the leader reports as Events
     describes(tt, cluster, ["iamroleselector", "typo"], /MalformedSelector +\S+ +\S+ +Controllers ignore this selector/)
   ));
   await t.test("shows that a resource uses the default role", async (tt) => (
-    describes(tt, cluster, ["bucket", "b1", "--namespace", "team-a"], /DefaultRole [^]*used\. Label the resource/)
+    describes(
+      tt, cluster, ["bucket", "b1", "--namespace", "team-a"],
+      /DefaultRole [^]*typo would select it, [^]*\. Correct IAMRoleSelector typo\./,
+    )
   ));
   await t.test("shows the overlap of two selectors that were admitted at the same time", async (tt) => (
     reportsOverlap(tt, cluster)
