@@ -57,10 +57,13 @@ export class EventLog {
   }
 
   /** Logs what the sidecar closes when it learns this from the profile of the installation, and after each change. */
-  logClosures({ base, unmatched }: Closures): void {
-    if (!this.#hasChanged("closures", `${base} ${unmatched}`)) return;
+  logClosures({ base, unmatched, sessionScope }: Closures): void {
+    if (!this.#hasChanged("closures", `${base} ${unmatched} ${sessionScope}`)) return;
     this.#log.info(
-      { base: base ? "identity-only" : "vend", unmatched: unmatched ? "deny" : "base" },
+      {
+        base: base ? "identity-only" : "vend", unmatched: unmatched ? "deny" : "base",
+        session_scope: sessionScope ? "service" : "none",
+      },
       "the profile of the installation applies",
     );
   }

@@ -146,8 +146,10 @@ export class Services {
 
   /** What the settings close. */
   get #closures(): Closures {
-    const { profile, base, unmatched } = this.#settings;
-    return closuresOf({ profile, base: base ?? undefined, unmatched: unmatched ?? undefined });
+    const { profile, base, unmatched, sessionScope } = this.#settings;
+    return closuresOf({
+      profile, base: base ?? undefined, unmatched: unmatched ?? undefined, sessionScope: sessionScope ?? undefined,
+    });
   }
 
   /** Starts the watch of the profile of the installation. */

@@ -2,7 +2,7 @@ import { type SteadyClock, systemClock } from "../shared/core/clock.ts";
 import type { KubernetesAPI } from "../shared/api/api.ts";
 import { listPages } from "../shared/api/list-watch.ts";
 import type { WatchedKind } from "../shared/api/watched-kind.ts";
-import { type Closures, closuresIn, missingFlags, tightest } from "../shared/core/closures.ts";
+import { type Closures, closuresIn, missingFlags, NOTHING_CLOSED, tightest } from "../shared/core/closures.ts";
 import { WEBHOOK } from "../shared/core/installation.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
@@ -65,7 +65,7 @@ export async function readSidecars(api: KubernetesAPI, ackSystemNamespace: strin
     listSidecarPods(ports, null, signal).catch(unread), listAll(ports, PROFILES, signal).catch(unread),
   ]);
   const pods = all ?? await listSidecarPods(ports, ackSystemNamespace, signal).catch(unread);
-  const closures = (profiles ?? []).map(closuresIn).reduce(tightest, { base: false, unmatched: false });
+  const closures = (profiles ?? []).map(closuresIn).reduce(tightest, NOTHING_CLOSED);
   const tight = (profiles ?? []).filter((profile) => missingFlags(closures, closuresIn(profile)).length === 0);
   return {
     pods: pods ?? [], closures,

@@ -158,6 +158,8 @@ function sidecarSettings(
     profileNamespace: null,
     defaultExternalId: null, defaultSourceIdentity: null, defaultSessionTags: [],
     unmatched: PROFILES.unmatched[settings.profile], base: PROFILES.base[settings.profile],
+    // One sidecar for all controllers: what they need together is longer than a session policy.
+    sessionScope: "none",
   };
 }
 

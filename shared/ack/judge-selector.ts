@@ -6,7 +6,7 @@ import {
 import { type CheckEntry, type Fault, findFaults, fixOfFault } from "../core/check.ts";
 import { IRS_15, IRS_48 } from "./selector-breadth.ts";
 import { IRS_08, IRS_09, IRS_11, IRS_35 } from "./selector-matches.ts";
-import { IRS_54, IRS_55 } from "./selector-policy.ts";
+import { IRS_54, IRS_55, IRS_56 } from "./selector-policy.ts";
 import { IRS_01, IRS_02, IRS_03 } from "./selector-role.ts";
 import { IRS_42, IRS_43, IRS_44, IRS_45, IRS_46, IRS_47 } from "./selector-session.ts";
 import { IRS_00 } from "./selector-shape.ts";
@@ -14,7 +14,7 @@ import { IRS_12, IRS_13B } from "./selector-types.ts";
 
 const CHECKS_WITHIN_LIMITS: readonly SelectorCheck[] = [
   IRS_00, IRS_01, IRS_02, IRS_03, IRS_08, IRS_09, IRS_11, IRS_12, IRS_13B, IRS_15, IRS_35, IRS_42,
-  IRS_43, IRS_44, IRS_45, IRS_46, IRS_47, IRS_54, IRS_55,
+  IRS_43, IRS_44, IRS_45, IRS_46, IRS_47, IRS_54, IRS_55, IRS_56,
 ];
 
 /** The checks that need only the IAMRoleSelector itself. They decide whether it is effective and grants its role. */

@@ -1,13 +1,18 @@
-import { SESSION_POLICY_ANNOTATION, SESSION_POLICY_ARNS_ANNOTATION } from "../core/annotation-keys.ts";
+import {
+  SESSION_POLICY_ANNOTATION, SESSION_POLICY_ARNS_ANNOTATION, SESSION_SCOPE_ANNOTATION,
+} from "../core/annotation-keys.ts";
 import type { Fault } from "../core/check.ts";
-import { by, remove, type Repair, safely, set } from "../core/repair.ts";
+import { by, meant, remove, type Repair, safely, set } from "../core/repair.ts";
 import {
   policyARNFaults, policyFaults, policyLengthFault, policyTemplates, readPolicyARNs,
 } from "../core/session-policy.ts";
 import { NAMESPACE_FIX, NO_NAMESPACE } from "./selector-session.ts";
+import { SCOPE_NAMES } from "../core/session.ts";
 import { needsNamespace, policyOf, TEMPLATES } from "../core/session-annotations.ts";
 import { annotationPath, type JsonObject } from "../formats/json.ts";
+import { NameIndex } from "../formats/nearest.ts";
 import { annotationAt } from "../formats/object-meta.ts";
+import { quote } from "../formats/text.ts";
 import type { SelectorCheck } from "./selector.ts";
 
 // A selector with a fault here grants nothing: its sessions could otherwise do all that the role may.
@@ -78,3 +83,20 @@ function listFaults(text: string, roleARN: string): readonly Omit<Fault, "path">
 function listRepairs(listed: readonly string[]): readonly Repair[] {
   return listed.length === 0 ? by(remove(ARNS_PATH)) : safely(set(ARNS_PATH, listed.join(",")));
 }
+
+const SCOPE_PATH = annotationPath(SESSION_SCOPE_ANNOTATION);
+
+export const IRS_56: SelectorCheck = {
+  id: "IRS-56",
+  severity: "deny",
+  reason: "A session scope that is not understood would leave it open what the sessions of the role may do.",
+  fix: `write ${SCOPE_NAMES.join(" or ")}, or remove the annotation`,
+  example: `metadata: {annotations: {${SESSION_SCOPE_ANNOTATION}: 'Service'}}`,
+  *find({ object }): Iterable<Fault> {
+    const text = annotationAt(object, SESSION_SCOPE_ANNOTATION);
+    if (text === null || SCOPE_NAMES.some((one) => one === text)) return;
+    const message = `${quote(text)} is not a session scope`;
+    const repairs = meant(SCOPE_PATH, new NameIndex(SCOPE_NAMES).guesses(text.trim().toLowerCase()));
+    yield { path: SCOPE_PATH, message, ...(repairs.length > 0 ? { repairs } : { fix: IRS_56.fix }) };
+  },
+};

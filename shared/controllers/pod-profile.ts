@@ -37,7 +37,7 @@ export const AUD_16: QuickCheck<StoredPod> = {
     const missing = closures === null ? [] : missingFlags(injection.closures, closures);
     if (sidecar === null || template === null || missing.length === 0) return;
     const message = `the sidecar runs without ${listOf(missing)}, which the profile of the installation requires, so `
-      + "it can hand out the controllers' own role";
+      + "it can hand out credentials that the installation forbids";
     const add = `add ${PROFILE_FLAG}=${installationNamespaces.join(" or ")} to the arguments of the sidecar`;
     const fix = isPod(object)
       ? `run \`${restartOf(object)}\`; if the webhook does not inject this sidecar, first ${add}`
@@ -92,7 +92,7 @@ function restartOf(pod: JsonObject): string {
 }
 
 /** The values that close nothing, for what is unknown. */
-const OPEN = { profile: "enforce", base: "vend", unmatched: "base" } as const;
+const OPEN = { profile: "enforce", base: "vend", unmatched: "base", sessionScope: "none" } as const;
 
 /**
  * Returns what a sidecar closes by its flags and variables. Returns null if it follows the profile of the installation,
@@ -118,5 +118,6 @@ export function sidecarClosures(sidecar: Container, installed: readonly string[]
   };
   return closuresOf({
     profile: known("profile") ?? SETTINGS.profile.default, base: known("base"), unmatched: known("unmatched"),
+    sessionScope: known("sessionScope"),
   });
 }

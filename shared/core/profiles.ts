@@ -39,4 +39,5 @@ export const PROFILES = {
   ),
   base: row<"identity-only" | null>(null, null, "identity-only", "clients get no credentials without a selector"),
   unmatched: row<"deny" | null>(null, null, "deny", "clients get no credentials without a selector"),
+  sessionScope: row<"service" | null>(null, null, "service", "a session does no more than its controller needs"),
 } as const;

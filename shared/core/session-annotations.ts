@@ -1,6 +1,7 @@
 import {
   DURATION_SECONDS_ANNOTATION, EXTERNAL_ID_ANNOTATION, RESOLVER_PREFIX, SESSION_NAME_ANNOTATION,
-  SESSION_POLICY_ANNOTATION, SESSION_POLICY_ARNS_ANNOTATION, SESSION_TAGS_ANNOTATION, SOURCE_IDENTITY_ANNOTATION,
+  SESSION_POLICY_ANNOTATION, SESSION_POLICY_ARNS_ANNOTATION, SESSION_SCOPE_ANNOTATION, SESSION_TAGS_ANNOTATION,
+  SOURCE_IDENTITY_ANNOTATION,
 } from "./annotation-keys.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import type { JsonObject } from "../formats/json.ts";
@@ -11,8 +12,8 @@ import { LIMITS } from "./limits.ts";
 import type { SelectorSpec } from "./iamroleselector.ts";
 import { policyTemplates, readPolicyARNs, writtenPolicy } from "./session-policy.ts";
 import {
-  MAX_TAGS, NO_EXTRAS, RESERVED_PREFIX, SESSION_NAME_LIMITS, type SessionExtras, type SessionTag, TAG_KEY_LIMITS,
-  TAG_VALUE_LIMITS, type TextLimits,
+  MAX_TAGS, NO_EXTRAS, RESERVED_PREFIX, SCOPE_NAMES, SESSION_NAME_LIMITS, type SessionExtras, type SessionTag,
+  TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits,
 } from "./session.ts";
 
 /**
@@ -33,6 +34,7 @@ export function readExtras(object: JsonObject, spec: SelectorSpec): SessionExtra
     durationSeconds: readDuration(read(DURATION_SECONDS_ANNOTATION) ?? ""),
     policy: policy === null ? null : policyOf(policy, spec),
     policyARNs: readPolicyARNs(read(SESSION_POLICY_ARNS_ANNOTATION) ?? ""),
+    scope: SCOPE_NAMES.find((one) => one === read(SESSION_SCOPE_ANNOTATION)) ?? null,
   };
 }
 
@@ -77,6 +79,7 @@ const FIELDS: readonly ExtrasField[] = [
     textOf: ({ policyARNs }) => (policyARNs.length === 0 ? null : policyARNs.join(",")),
     isSame: (a, b) => a.policyARNs.join() === b.policyARNs.join(),
   },
+  { annotation: SESSION_SCOPE_ANNOTATION, textOf: ({ scope }) => scope, isSame: (a, b) => a.scope === b.scope },
 ];
 
 /** Returns the text of an annotation with a session setting; null if it is not set. */

@@ -22,11 +22,16 @@ export interface SessionExtras {
   readonly policy: string | null;
   /** The ARNs of managed session policies, sorted. */
   readonly policyARNs: readonly string[];
+  /** Whether the session may do only what its controller needs; null for the default of the sidecar. */
+  readonly scope: ScopeName | null;
 }
+
+export const SCOPE_NAMES = ["service", "none"] as const;
+export type ScopeName = (typeof SCOPE_NAMES)[number];
 
 export const NO_EXTRAS: SessionExtras = {
   externalID: null, sessionName: null, sourceIdentity: null, tags: [], durationSeconds: null, policy: null,
-  policyARNs: [],
+  policyARNs: [], scope: null,
 };
 
 /** Whether a session has no session policies, so that it may do all that its role may. */
@@ -35,7 +40,7 @@ export function isUnrestricted({ policy, policyARNs }: Pick<SessionExtras, "poli
 }
 
 /** The settings that not every kind of session has. */
-type OptionalSetting = "sourceIdentity" | "policy" | "policyARNs";
+type OptionalSetting = "sourceIdentity" | "policy" | "policyARNs" | "scope";
 
 /** What is known of a session before it is issued. */
 export interface ChosenSession {

@@ -2,11 +2,12 @@ import { STS_AUDIENCE } from "./session.ts";
 import {
   ACCOUNT, ADDRESS, AUDIENCE, CHECK_SEVERITY, type Command, COUNT, type Definition, GROUP, HTTPS_URL,
   IDENTITY_NAMESPACE, IDENTITY_REFERENCE, IMAGE, LOOPBACK_URL, NAMESPACE, OBJECT_NAME, REGION, ROLE, SERVICE_ACCOUNT,
-  SESSION_NAME, SIDECAR_ARGUMENT, SIDECAR_VARIABLE, USER_PATTERN, VERSION,
+  SIDECAR_ARGUMENT, SIDECAR_VARIABLE, USER_PATTERN, VERSION,
 } from "./setting-definition.ts";
 import { LIMITS } from "./limits.ts";
 import { PROFILE_NAMES } from "./profiles.ts";
-import { OF_SELECTORS, REVIEWERS, TRUST_SETTINGS } from "./trust-settings.ts";
+import { SESSION_SETTINGS } from "./session-settings.ts";
+import { OF_SELECTORS, TRUST_SETTINGS } from "./trust-settings.ts";
 
 export const JUDGES = ["lint", "resolve", "audit", "map", "impact"] as const;
 export const OFFLINE = ["lint", "resolve", "why", "audit", "map", "impact", "migrate carm"] as const;
@@ -217,22 +218,7 @@ export const SETTINGS = {
   profileNamespace: { flag: "--profile-namespace", ...ONE_NAMESPACE, commands: ["sidecar"] },
   unmatched: { flag: "--unmatched", type: "string", choices: ["base", "deny"], default: null, commands: ["sidecar"] },
   base: { flag: "--base", type: "string", choices: ["vend", "identity-only"], default: null, commands: ["sidecar"] },
-  sessionName: {
-    flag: "--session-name", type: "string", value: "NAME", pattern: SESSION_NAME, default: "ack-role-resolver",
-    defaults: { "trust check": null }, commands: ["sidecar", "trust", "trust check", ...REVIEWERS],
-  },
-  defaultExternalId: {
-    flag: "--default-external-id", type: "string", value: "ID", default: null,
-    commands: ["sidecar", "trust", ...REVIEWERS],
-  },
-  defaultSourceIdentity: {
-    flag: "--default-source-identity", type: "string", value: "NAME", default: null,
-    commands: ["sidecar", "trust", ...REVIEWERS],
-  },
-  defaultSessionTags: {
-    flag: "--default-session-tags", type: "strings", value: "KEY=VALUE", default: [],
-    commands: ["sidecar", "trust", ...REVIEWERS],
-  },
+  ...SESSION_SETTINGS,
   logLevel: {
     flag: "--log-level", type: "string", choices: ["debug", "info", "warn", "error"], default: "info",
     defaults: { local: "warn" },

@@ -52,12 +52,13 @@ export function injectionSettings(settings: Input): InjectionSettings {
 
 /** Returns what a sidecar with these arguments closes. */
 function closuresIn(args: readonly string[]): Closures {
-  const valueOf = (name: "profile" | "base" | "unmatched"): string | undefined => {
+  const valueOf = (name: "profile" | keyof Closures): string | undefined => {
     const { flag } = SETTINGS[name];
     return args.findLast((one) => flagOf(one) === flag)?.slice(flag.length + 1);
   };
   return closuresOf({
     profile: valueOf("profile") ?? SETTINGS.profile.default, base: valueOf("base"), unmatched: valueOf("unmatched"),
+    sessionScope: valueOf("sessionScope"),
   });
 }
 

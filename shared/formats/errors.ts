@@ -71,6 +71,9 @@ export const ERRORS = {
   ERR_SESSION_POLICY: entry(
     403, false, "The request has session policies, and so has the IAMRoleSelector of the role.",
   ),
+  ERR_SESSION_SCOPE: entry(
+    403, false, "What the controllers of a group need is not known, or is too long beside other session policies.",
+  ),
   ERR_CARM_KEY_MISSING: entry(403, false, "The CARM ConfigMap has no entry for the namespace's account or team."),
   ERR_CARM_VALUE_EMPTY: entry(403, false, "The entry in the CARM ConfigMap is empty."),
   ERR_CARM_ARN: entry(403, false, "The entry in the CARM ConfigMap is not the ARN of an IAM role."),

@@ -1,7 +1,12 @@
 import { ResolverError } from "../../shared/formats/errors.ts";
 import type { Denial, Grant, RoleGrant } from "../../shared/core/grant.ts";
 import { accountOfARN } from "../../shared/formats/arn.ts";
-import { isUnrestricted, MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/core/session.ts";
+import { combinedPolicies, type SessionPolicies } from "../../shared/core/session-policies.ts";
+import { scopeOf, type SessionScope } from "../../shared/core/session-scope.ts";
+import {
+  isUnrestricted, MAX_CHAINED_SECONDS, type SessionExtras, type SessionRequest,
+} from "../../shared/core/session.ts";
+import { INFRASTRUCTURE_GROUP } from "../../shared/core/capa-kinds.ts";
 import { sentBy } from "../../shared/refusals/refused-call.ts";
 import type { AuditClient, AuditLog } from "../audit-log.ts";
 import type { BaseIdentity, VerifiedBase } from "../base/identity.ts";
@@ -17,7 +22,7 @@ import { type Credentials, type Entry, type Lookup, type SessionGrant, sessionKe
 
 /** The settings of the sidecar on which the issued credentials depend. */
 export type IssuerSettings = Pick<
-  SidecarSettings, "sessionName" | "region" | "base" | "scopeNamespace" | "allowedAccounts"
+  SidecarSettings, "sessionName" | "region" | "base" | "scopeNamespace" | "allowedAccounts" | "group"
 >;
 
 interface IssuerPorts {
@@ -49,12 +54,10 @@ interface IssueOptions {
   readonly isLate?: () => boolean;
 }
 
-type Policies = Pick<SessionRequest, "policy" | "policyARNs">;
-
 /**
  * The session parameters that a client may set. The parameters of a client can only shorten or restrict the session.
  */
-interface RequestedSession extends Policies {
+interface RequestedSession extends SessionPolicies {
   readonly durationSeconds: number;
 }
 
@@ -96,6 +99,11 @@ const DURATION_SECONDS = MAX_CHAINED_SECONDS;
 const DURATION_FIELD = "duration-seconds of the selector";
 const DEFAULT_SESSION: RequestedSession = { durationSeconds: DURATION_SECONDS, policy: null, policyARNs: [] };
 
+/** Cluster API has no table: its identities limit sessions themselves. */
+function isScoped(group: string): boolean {
+  return group !== INFRASTRUCTURE_GROUP;
+}
+
 /** Whether the client receives the session of the default settings, or a shorter part of it. */
 function isDefault(requested: RequestedSession): boolean {
   return requested.durationSeconds <= DURATION_SECONDS && isUnrestricted(requested);
@@ -105,6 +113,8 @@ function isDefault(requested: RequestedSession): boolean {
 export class Issuer {
   readonly #settings: IssuerSettings;
   readonly #ports: IssuerPorts;
+  /** What the controllers of the sidecar need; null until a session is limited to it. */
+  #scope: SessionScope | null = null;
   /** The pinned account; null until the first credentials are issued. */
   #account: string | null;
 
@@ -230,16 +240,16 @@ export class Issuer {
     };
   }
 
-  /** STS allows what one of the policies of a call allows, so those of a client never join those of the selector. */
-  #policiesFor(extras: Policies, requested: Policies): Policies {
-    const [{ policy, policyARNs }, other] = isUnrestricted(extras) ? [requested, null] : [extras, requested];
-    if (other === null || isUnrestricted(other)) return { policy, policyARNs };
-    throw new ResolverError(
-      "ERR_SESSION_POLICY",
-      "The IAMRoleSelector of the role has session policies, and STS cannot limit a session to what they and those of "
-        + "the request allow. Remove Policy and PolicyArns from the request, or the annotations "
-        + "ack-role-resolver.io/session-policy and session-policy-arns.",
-    );
+  #policiesFor(extras: SessionExtras, requested: SessionPolicies): SessionPolicies {
+    const isLimited = extras.scope === null ? this.#ports.profile.closures.sessionScope : extras.scope === "service";
+    const { policy, policyARNs } = combinedPolicies(extras, requested, isLimited ? this.#serviceScope() : null);
+    return { policy, policyARNs };
+  }
+
+  #serviceScope(): SessionScope | null {
+    const groups = this.#settings.group.filter(isScoped);
+    if (groups.length > 0) this.#scope ??= scopeOf(groups);
+    return this.#scope;
   }
 
   async #assume(grant: RoleGrant, request: SessionRequest, signal: AbortSignal): Promise<Credentials> {

@@ -1,10 +1,9 @@
 import { INVENTORY_KINDS } from "../../shared/kinds.ts";
-import type { Closures } from "../../shared/core/closures.ts";
+import { NOTHING_CLOSED } from "../../shared/core/closures.ts";
 import type { DecisionSettings, Requester } from "../../shared/core/context.ts";
 import { Inventory, type InventoryChange } from "../../shared/core/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 
-export const NOTHING_CLOSED: Closures = { base: false, unmatched: false };
 
 export const ROLE = "arn:aws:iam::111122223333:role/team-a";
 

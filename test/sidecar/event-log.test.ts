@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { ALL_CLOSED, NOTHING_CLOSED } from "../../shared/core/closures.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { EventLog } from "../../sidecar/event-log.ts";
 import { CircuitOpenError } from "../../sidecar/sts-upstream/errors.ts";
@@ -101,7 +102,7 @@ test("logs a limited session duration once per process, and logs the fix", (t) =
 
 test("logs the profile of the installation when it is learned, changed, stale and current again", (t) => {
   const { log, lines } = subject();
-  const [open, closed] = [{ base: false, unmatched: false }, { base: true, unmatched: true }];
+  const [open, closed] = [NOTHING_CLOSED, ALL_CLOSED];
   for (const closures of [open, open, closed]) log.logClosures(closures);
   const loaded = { loaded: true, lastSyncMs: 0 };
   log.logWatch("profile", { ...loaded, fault: "gone" });

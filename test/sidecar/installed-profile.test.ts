@@ -1,15 +1,16 @@
 import { type Test, test } from "tap";
+import { ALL_CLOSED, NOTHING_CLOSED } from "../../shared/core/closures.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { InstalledProfile } from "../../sidecar/installed-profile.ts";
 import { FakeCluster } from "../shared/api/fake-cluster.ts";
-import { namespaceObject, NOTHING_CLOSED, put } from "../shared/objects.ts";
+import { namespaceObject, put } from "../shared/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { BASE_SECRET, type Setup, SidecarUnderTest } from "./sidecar-under-test.ts";
 
 const NAME = "ack-role-resolver-profile";
 const PATH = "/api/v1/namespaces/platform/configmaps";
-const STRICT = { base: true, unmatched: true };
+const STRICT = ALL_CLOSED;
 
 function configMap(data: JsonObject, resourceVersion = "7"): JsonObject {
   const metadata = { name: NAME, namespace: "platform", resourceVersion };
@@ -84,7 +85,7 @@ test("is not loaded without the ConfigMap or the right to read it", async (t) =>
 });
 
 test("closes what the flags close, whatever the profile of the installation is", async (t) => {
-  const configured = { base: true, unmatched: false };
+  const configured = { ...NOTHING_CLOSED, base: true };
   const { profile } = await follow(t, [configMap({ profile: "observe", base: "vend" })], configured);
   t.same(profile.closures, configured);
 });

@@ -1,3 +1,4 @@
+import { NOTHING_CLOSED } from "../../shared/core/closures.ts";
 import { INVENTORY_KINDS } from "../../shared/kinds.ts";
 import { IDENTITIES } from "../../shared/capa/identities.ts";
 import { type IdentityQuery, servesIdentities } from "../../shared/capa/grant-by-identity.ts";
@@ -25,7 +26,7 @@ import { IdentitySecrets } from "../../sidecar/capa/access-keys.ts";
 import type { SidecarOptions } from "../../sidecar/options.ts";
 import { ServiceAccountTokens } from "../../sidecar/capa/service-account-tokens.ts";
 import { TokenCheck } from "../../sidecar/http/request-check.ts";
-import { namespaceObject, NOTHING_CLOSED, put, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/objects.ts";
+import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { RecordedLog } from "./recorded-log.ts";
 import { SECRET_NAMESPACE, type SecretData, SecretServer } from "./capa/secret-server.ts";
@@ -103,7 +104,7 @@ export class SidecarUnderTest {
     const sts = this.#sts(setup);
     const closures = { ...NOTHING_CLOSED, base: setup.mode === "identity-only" };
     const { profile = { closures, status: null } } = setup;
-    const issuer = new Issuer({ ...options, base: setup.mode ?? null }, {
+    const issuer = new Issuer({ ...options, group: options.groups, base: setup.mode ?? null }, {
       base, profile, sessions, sts,
       isGranted: (grant) => isStillGranted(this.inventory, grant, options),
       issued: this.issued, audit: this.#audit, onAccountRejected: () => metrics.accountRejections.inc(),

@@ -1,4 +1,5 @@
 import { podProblem } from "../../shared/controllers/pod-profile.ts";
+import { closesAny } from "../../shared/core/closures.ts";
 import { repeat } from "../../shared/core/clock.ts";
 import { errorMessage } from "../../shared/formats/errors.ts";
 import { listSidecarPods } from "../sidecar-pods.ts";
@@ -7,7 +8,7 @@ import type { LeaderPorts, LeaderTask, StartTask } from "./leader-task.ts";
 /** Starts if the webhook injects sidecars, without which it has no right to list Pods, and closes anything. */
 export const profileTask: StartTask = (ports) => {
   const { image, closures } = ports.settings.injection;
-  return image !== null && (closures.base || closures.unmatched) ? new ProfileEvents(ports) : null;
+  return image !== null && closesAny(closures) ? new ProfileEvents(ports) : null;
 };
 
 const TICK_MS = 500;

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { missingFlags } from "../../../shared/core/closures.ts";
+import { ALL_CLOSED, missingFlags } from "../../../shared/core/closures.ts";
 import { decodePod } from "../../../shared/core/pod.ts";
 import { sidecarClosures } from "../../../shared/controllers/pod-profile.ts";
 import { sidecarOf } from "../../../shared/core/sidecar-container.ts";
@@ -11,7 +11,7 @@ function open(container: JsonObject, installed: readonly string[] | null = INSTA
   const pod = decodePod({ spec: { containers: [{ name: "ack-role-resolver", ...container }] } });
   const sidecar = sidecarOf(pod);
   const closures = sidecar === null ? null : sidecarClosures(sidecar, installed);
-  return closures === null ? ["follows"] : missingFlags({ base: true, unmatched: true }, closures);
+  return closures === null ? ["follows"] : missingFlags({ ...ALL_CLOSED, sessionScope: false }, closures);
 }
 
 const INSTALLED = ["ack-role-resolver", "other"];

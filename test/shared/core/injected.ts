@@ -1,10 +1,10 @@
+import { NOTHING_CLOSED } from "../../../shared/core/closures.ts";
 import jsonPatch, { type Operation } from "fast-json-patch";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { injectionPatch } from "../../../shared/injection/injection.ts";
 import { decodePod } from "../../../shared/core/pod.ts";
 import { objectAt } from "../../webhook/reviews.ts";
 import type { InjectionSettings } from "../../../shared/core/sidecar-settings.ts";
-import { NOTHING_CLOSED } from "../objects.ts";
 
 export const INJECTION: InjectionSettings = {
   image: "registry.example.com/resolver:1", args: [], env: [], caConfigMap: null, isDualStack: false, extraGroups: [],

@@ -1,9 +1,9 @@
 import { Ajv } from "ajv";
 import { test } from "tap";
+import { NOTHING_CLOSED } from "../../../shared/core/closures.ts";
 import { decisionSettings } from "../../../shared/core/context.ts";
 import { COMMANDS, defaultOf } from "../../../shared/core/setting-definition.ts";
 import { DEFINITIONS, SETTINGS } from "../../../shared/core/settings.ts";
-import { NOTHING_CLOSED } from "../objects.ts";
 
 test("the flags, short flags and names of settings are unique", (t) => {
   const flags = DEFINITIONS.map(([, { flag }]) => flag);

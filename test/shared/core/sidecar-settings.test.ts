@@ -1,6 +1,6 @@
 import { test } from "tap";
+import { NOTHING_CLOSED } from "../../../shared/core/closures.ts";
 import { injectionSettings } from "../../../shared/core/sidecar-settings.ts";
-import { NOTHING_CLOSED } from "../objects.ts";
 import { readSettings } from "../../../shared/server/read-settings.ts";
 
 const WEBHOOK = { cluster: true, tlsDir: "unused" };

@@ -1,5 +1,6 @@
 import { runChecks } from "../../../shared/judges.ts";
 import { test } from "tap";
+import { NOTHING_CLOSED } from "../../../shared/core/closures.ts";
 import { podProblem } from "../../../shared/controllers/pod-profile.ts";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
 import { formatFieldPath, type JsonObject } from "../../../shared/formats/json.ts";
@@ -7,7 +8,7 @@ import { SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { applyRepairs } from "../core/repaired.ts";
 import { testRows } from "../rows.ts";
 
-const injection = { ...SETTINGS_BY_DEFAULT.injection, closures: { base: true, unmatched: true } };
+const injection = { ...SETTINGS_BY_DEFAULT.injection, closures: { ...NOTHING_CLOSED, base: true, unmatched: true } };
 const STRICT: DecisionSettings = { ...SETTINGS_BY_DEFAULT, injection, profileNamespaces: ["ack-role-resolver"] };
 
 /** Returns `CODE PATH: MESSAGE; FIX` for each finding of an audit. */

@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { NOTHING_CLOSED } from "../../../shared/core/closures.ts";
 import { SELECTOR_OWNER } from "../../../shared/core/grant-session.ts";
 import { randomFrom } from "../../../bench/random.ts";
 import type { Grant } from "../../../shared/core/grant.ts";
@@ -11,7 +12,6 @@ import type { CallerIdentity, SigningCredentials } from "../../../sidecar/creden
 import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { FakeSTS, HOUR, MINUTE, SECOND } from "../fake-sts.ts";
-import { NOTHING_CLOSED } from "../../shared/objects.ts";
 
 const [KINDS, REGIONS, ROLES] = [16, 3, 50];
 /** ACK's credential providers request sessions of this duration, and use each session until its last second. */
@@ -46,7 +46,7 @@ function sidecar(): Sidecar {
   const issuer = new Issuer(
     {
       sessionName: "ack-role-resolver", region: "eu-west-1", base: null, scopeNamespace: null,
-      allowedAccounts: [],
+      allowedAccounts: [], group: ["s3.services.k8s.aws"],
     },
     {
       base, profile: { closures: NOTHING_CLOSED }, sessions,

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { test } from "tap";
-import type { Closures } from "../../../shared/core/closures.ts";
+import { type Closures, NOTHING_CLOSED } from "../../../shared/core/closures.ts";
 import { boundAddress } from "../../../shared/server/listen-address.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { send } from "../../loopback-request.ts";
-import { namespaceObject, NOTHING_CLOSED, put, removal, selectorObject } from "../../shared/objects.ts";
+import { namespaceObject, put, removal, selectorObject } from "../../shared/objects.ts";
 import { parameters } from "../../shared/property.ts";
 import { HOUR, MINUTE, SECOND } from "../fake-sts.ts";
 import { HEADERS, ROLE_A, SCOPED, type Setup, SidecarUnderTest, TEAM_A, TOKEN } from "../sidecar-under-test.ts";
@@ -114,7 +114,7 @@ const anyChange = fc.oneof(
   fc.constantFrom(31 * MINUTE, 59 * MINUTE, -HOUR).map((ms) => step(`the clock is set by ${ms} ms`, (pair) => (
     pair.change(({ clock }) => clock.jump(ms))))),
   // A closed base would give both sidecars random keys.
-  fc.constantFrom(NOTHING_CLOSED, { base: false, unmatched: true }).map((closures) => (
+  fc.constantFrom(NOTHING_CLOSED, { ...NOTHING_CLOSED, unmatched: true }).map((closures) => (
     step(`profile ${JSON.stringify(closures)}`, async (pair) => pair.setWorld({ closures })))),
   fc.boolean().map((denies) => step(`STS ${denies ? "denies" : "grants"}`, async (pair) => pair.setWorld({ denies }))),
 );

@@ -1,3 +1,4 @@
+import { NOTHING_CLOSED } from "../../../shared/core/closures.ts";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { stringAt } from "../../../shared/formats/json.ts";
@@ -20,12 +21,13 @@ import { FakeClock } from "../fake-clock.ts";
 import { FakeSTS, HOUR } from "../fake-sts.ts";
 import { RecordedLog } from "../recorded-log.ts";
 import { HEADERS } from "../sidecar-under-test.ts";
-import { inventoryWith, NOTHING_CLOSED } from "../../shared/objects.ts";
+import { inventoryWith } from "../../shared/objects.ts";
 
 type Requested = Pick<Parameters<Issuer["credentialsFor"]>[1], "requested">;
 
 const SETTINGS: IssuerSettings = {
   sessionName: "ack-role-resolver", region: "eu-west-1", base: null, scopeNamespace: null, allowedAccounts: [],
+  group: ["s3.services.k8s.aws"],
 };
 export const OTHER_ROLE = "arn:aws:iam::222222222222:role/b";
 

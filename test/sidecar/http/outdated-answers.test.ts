@@ -1,5 +1,6 @@
 // The memo must answer only what Issuer.credentialsFor would return at the same moment, with the same effects.
 import { test } from "tap";
+import { ALL_CLOSED } from "../../../shared/core/closures.ts";
 import { NO_EXTRAS } from "../../../shared/core/session.ts";
 import { IssuedCredentials } from "../../../sidecar/credentials/issued.ts";
 import { FakeClock } from "../fake-clock.ts";
@@ -210,7 +211,7 @@ test("forgets every answer when the inventory or what the profile closes changes
     ({ source }: MemoUnderTest) => source.inventory.apply([put(namespaceObject("team-a"))]),
     // A file source replaces the inventory.
     ({ source }: MemoUnderTest) => void (source.inventory = inventoryWith([])),
-    ({ profile }: MemoUnderTest) => void (profile.closures = { base: true, unmatched: true }),
+    ({ profile }: MemoUnderTest) => void (profile.closures = ALL_CLOSED),
   ]) {
     const subject = new MemoUnderTest();
     await subject.issue(before);

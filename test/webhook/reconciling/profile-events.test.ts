@@ -1,5 +1,5 @@
 import { type Test, test } from "tap";
-import type { Closures } from "../../../shared/core/closures.ts";
+import { ALL_CLOSED, type Closures, NOTHING_CLOSED } from "../../../shared/core/closures.ts";
 import { type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { FakeClock } from "../../shared/fake-clock.ts";
 import { SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
@@ -10,7 +10,7 @@ const PODS = "/api/v1/namespaces/ack-system/pods";
 const EVENTS = "/apis/events.k8s.io/v1/namespaces/ack-system/events";
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-const STRICT = { base: true, unmatched: true };
+const STRICT = ALL_CLOSED;
 
 function pod(name: string, args: readonly string[]): JsonObject {
   const initContainers = [{ name: "ack-role-resolver", args: ["sidecar", "--cluster", ...args] }];
@@ -61,7 +61,7 @@ test("writes an Event on each Pod whose sidecar does not follow the profile, and
 });
 
 test("lists no Pods if the profile closes nothing, or if the webhook injects nothing", async (t) => {
-  const subjects = [new Subject(t, { base: false, unmatched: false }), new Subject(t, STRICT, null)];
+  const subjects = [new Subject(t, NOTHING_CLOSED), new Subject(t, STRICT, null)];
   for (const subject of subjects) {
     await subject.pass(3 * SECOND);
     t.equal(subject.lists, 0);

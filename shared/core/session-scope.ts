@@ -1,0 +1,138 @@
+import ackScopes from "./ack-scopes.json" with { type: "json" };
+import { ResolverError } from "../formats/errors.ts";
+import type { JsonObject } from "../formats/json.ts";
+import { compareText, listOf } from "../formats/text.ts";
+
+/** A condition of a restricted action: one of the values, in which `*` stands for any text. */
+interface Only {
+  readonly key: string;
+  readonly values: readonly string[];
+}
+
+/** Actions of other services than the controller's own, on all resources unless limited. */
+export interface ForeignActions {
+  readonly actions: readonly string[];
+  readonly resources?: readonly string[];
+  readonly only?: Only;
+  /** Who demands the actions of the controller: a policy, operations, or a page of AWS. */
+  readonly from: string;
+}
+
+/** What one controller needs at most. */
+export interface ServiceScope {
+  /** The date and the commit of the controller. */
+  readonly date: string;
+  readonly commit: string;
+  /** The actions of its own service. */
+  readonly actions: readonly string[];
+  readonly foreign: readonly ForeignActions[];
+}
+
+/** The scopes of the controllers by their API group. Made by `npm run renew-policies`. */
+export const SCOPES: ReadonlyMap<string, ServiceScope> = new Map(Object.entries<ServiceScope>(ackScopes));
+
+/** Actions that are allowed on some resources, or under one of several conditions. */
+interface Restricted {
+  readonly actions: readonly string[];
+  readonly resources: readonly string[];
+  readonly only: readonly Only[];
+}
+
+/** What the controllers of a sidecar need together. Actions can contain `*`. */
+export interface SessionScope {
+  readonly actions: readonly string[];
+  readonly restricted: readonly Restricted[];
+}
+
+/**
+ * Returns what the controllers of the groups need together. Throws ERR_SESSION_SCOPE if the table has no row for a
+ * group, because the sessions could then do too much or too little.
+ */
+export function scopeOf(groups: readonly string[]): SessionScope {
+  const scopes = groups.map((group) => ({ group, scope: SCOPES.get(group) }));
+  const unknown = scopes.filter(({ scope }) => scope === undefined).map(({ group }) => group);
+  if (unknown.length > 0) throw new ResolverError("ERR_SESSION_SCOPE", unknownScope(unknown));
+  const rows = scopes.flatMap(({ scope }) => (
+    scope === undefined ? [] : [{ actions: scope.actions }, ...scope.foreign]
+  )) as readonly Omit<ForeignActions, "from">[];
+  const whole = rows.filter(({ resources, only }) => resources === undefined && only === undefined);
+  const actions = withoutCovered(whole.flatMap((row) => row.actions));
+  return { actions, restricted: restrictedOf(rows.filter((row) => !whole.includes(row)), actions) };
+}
+
+/** Returns why sessions of the groups cannot be limited to the needs of their controllers, and what to do. */
+export function unknownScope(groups: readonly string[]): string {
+  return `What the controllers of ${listOf(groups)} need is not in the table of scopes. Write the annotation `
+    + "ack-role-resolver.io/session-scope: none into the selector, with an own session-policy if you can, or set "
+    + "--session-scope none.";
+}
+
+/** Whether a pattern of the table, such as `s3:Get*`, covers the action or pattern. The names ignore the case. */
+export function coversAction(pattern: string, action: string): boolean {
+  const escaped = pattern.replaceAll("*", ".*");
+  return pattern === action || new RegExp(`^${escaped}$`, "i").test(action);
+}
+
+/** Returns the patterns that no other pattern covers, sorted. */
+function withoutCovered(actions: readonly string[]): readonly string[] {
+  const distinct = [...new Set(actions)].toSorted(compareText);
+  return distinct.filter((action) => !distinct.some((other) => other !== action && coversAction(other, action)));
+}
+
+/** Adds up the restrictions of each action, and joins the actions with the same ones. */
+function restrictedOf(
+  rows: readonly Omit<ForeignActions, "from">[], whole: readonly string[],
+): readonly Restricted[] {
+  const byAction = Map.groupBy(
+    rows.flatMap(({ actions, ...row }) => actions.map((action) => ({ action, ...row }))), ({ action }) => action,
+  );
+  const added = Array.from(byAction, ([action, alternatives]) => {
+    const keys = Map.groupBy(alternatives.flatMap(({ only }) => only ?? []), ({ key }) => key);
+    const only = Array.from(keys, ([key, same]) => ({ key, values: sortedSet(same.flatMap(({ values }) => values)) }));
+    return { action, resources: sortedSet(alternatives.flatMap((one) => one.resources ?? [])), only };
+  }).filter(({ action }) => !whole.some((pattern) => coversAction(pattern, action)));
+  const same = Map.groupBy(added, ({ resources, only }) => JSON.stringify([resources, only]));
+  return Array.from(same.values(), (group) => {
+    const { resources = [], only = [] } = group[0] ?? {};
+    return { actions: sortedSet(group.map(({ action }) => action)), resources, only };
+  });
+}
+
+function sortedSet(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)].toSorted(compareText);
+}
+
+const ANY = "*";
+
+/** Returns the statements of a session policy that allows the scope. */
+export function allowStatements({ actions, restricted }: SessionScope): readonly JsonObject[] {
+  const own = { Effect: "Allow", Action: [...actions], Resource: ANY };
+  return [own, ...restricted.flatMap(({ actions: some, resources, only }): readonly JsonObject[] => [
+    ...(resources.length === 0 ? [] : [{ Effect: "Allow", Action: [...some], Resource: [...resources] }]),
+    ...only.map((one) => ({ Effect: "Allow", Action: [...some], Resource: ANY, Condition: conditionOf([one], "") })),
+  ])];
+}
+
+/**
+ * Returns the statements that deny all but the scope, also where other policies of the session allow more: STS allows
+ * what one policy of a session allows, and a denial wins.
+ */
+export function denyStatements({ actions, restricted }: SessionScope): readonly JsonObject[] {
+  const all = sortedSet([...actions, ...restricted.flatMap((one) => one.actions)]);
+  const others = { Effect: "Deny", NotAction: [...all], Resource: ANY };
+  return [others, ...restricted.map(({ actions: some, resources, only }): JsonObject => ({
+    Effect: "Deny", Action: [...some],
+    ...(resources.length === 0 ? { Resource: ANY } : { NotResource: [...resources] }),
+    ...(only.length > 0 && { Condition: conditionOf(only, "Not") }),
+  }))];
+}
+
+/** A negated operator also holds if the request does not have the key. */
+function conditionOf(only: readonly Only[], not: "" | "Not"): JsonObject {
+  const byOperator = Map.groupBy(only, ({ values }) => (
+    `String${not}${values.some((value) => value.includes(ANY)) ? "Like" : "Equals"}`
+  ));
+  return Object.fromEntries(Array.from(byOperator, ([operator, same]) => (
+    [operator, Object.fromEntries(same.map(({ key, values }) => [key, [...values]]))]
+  )));
+}
