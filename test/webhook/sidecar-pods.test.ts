@@ -1,4 +1,5 @@
 import { type Test, test } from "tap";
+import { ALL_CLOSED, NOTHING_CLOSED } from "../../shared/core/closures.ts";
 import { readSidecars } from "../../webhook/sidecar-pods.ts";
 import { FakeCluster } from "../shared/api/fake-cluster.ts";
 
@@ -29,7 +30,7 @@ test("reads the Pods with a sidecar, and the profile of the installation by its 
   const { pods, ...rest } = await readSidecars(cluster.server.api, "ack-system");
   t.match(pods, [{ apiVersion: "v1", kind: "Pod", metadata: { name: "s3" } }]);
   t.same([pods.length, rest], [1, {
-    closures: { base: false, unmatched: true }, profileNamespaces: ["ack-role-resolver"], isRead: true,
+    closures: { ...NOTHING_CLOSED, unmatched: true }, profileNamespaces: ["ack-role-resolver"], isRead: true,
   }]);
   t.same(cluster.lists.toSorted(), [
     `${CONFIG_MAPS}?fieldSelector=metadata.name%3Dack-role-resolver-profile&limit=500`, `${ALL}?limit=500`,
@@ -38,7 +39,7 @@ test("reads the Pods with a sidecar, and the profile of the installation by its 
   cluster.objects.set(CONFIG_MAPS, [...(cluster.objects.get(CONFIG_MAPS) ?? []), strict]);
   const { closures, profileNamespaces } = await readSidecars(cluster.server.api, "ack-system");
   t.same(profileNamespaces, ["team-a"]);
-  t.same(closures, { base: true, unmatched: true }, "another ConfigMap of the name never opens anything");
+  t.same(closures, ALL_CLOSED, "another ConfigMap of the name never opens anything");
 });
 
 test("reads the Pods of the controllers without the right to others, and says what is missing", async (t) => {
@@ -50,6 +51,6 @@ test("reads the Pods of the controllers without the right to others, and says wh
   cluster.errors.clear();
   cluster.errors.set(CONFIG_MAPS, { status: 403 });
   t.match(await readSidecars(cluster.server.api, "ack-system"), {
-    pods: [{}], closures: { base: false, unmatched: false }, profileNamespaces: null, isRead: false,
+    pods: [{}], closures: NOTHING_CLOSED, profileNamespaces: null, isRead: false,
   });
 });

@@ -190,17 +190,17 @@ The data of the ConfigMap from which running sidecars learn the profile, as JSON
 {{- $data := dict "profile" .Values.profile }}
 {{- range .Values.injection.args }}
   {{- $flag := splitList "=" . | first }}
-  {{- if has $flag (list "--profile" "--base" "--unmatched") }}
+  {{- if has $flag (list "--profile" "--base" "--unmatched" "--session-scope") }}
     {{- $_ := set $data (trimPrefix "--" $flag) (trimPrefix (printf "%s=" $flag) .) }}
   {{- end }}
 {{- end }}
 {{- toJson $data }}
 {{- end }}
 
-{{/* Not empty if the sidecars of the release may not hand out the controllers' own role. */}}
+{{/* Not empty if the profile of the release closes anything of the sidecars. */}}
 {{- define "ack-role-resolver.closesSidecars" -}}
 {{- $data := include "ack-role-resolver.sidecarProfile" . | fromJson }}
-{{- if and .Values.injection.enabled (or (eq $data.profile "strict") (eq ($data.base | default "") "identity-only") (eq ($data.unmatched | default "") "deny")) }}true{{ end }}
+{{- if and .Values.injection.enabled (or (eq $data.profile "strict") (eq ($data.base | default "") "identity-only") (eq ($data.unmatched | default "") "deny") (eq (index $data "session-scope" | default "") "service")) }}true{{ end }}
 {{- end }}
 
 {{/* The Pods of the controllers whose sidecar neither follows the profile nor has the profile strict (AUD-16). */}}

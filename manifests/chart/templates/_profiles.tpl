@@ -76,6 +76,7 @@
       "IRS-52": "warn",
       "IRS-54": "warn",
       "IRS-55": "warn",
+      "IRS-56": "warn",
       "META-01": "warn",
       "NS-01": "warn",
       "NS-03": "warn",

@@ -50,7 +50,7 @@ const DEPLOYMENT: JsonObject = {
 
 const ADD = "add --profile-namespace=ack-role-resolver to the arguments of the sidecar";
 const MESSAGE = "the sidecar runs without --base=identity-only and --unmatched=deny, which the profile of the "
-  + "installation requires, so it can hand out the controllers' own role";
+  + "installation requires, so it can hand out credentials that the installation forbids";
 const found = (command: string, message = MESSAGE): string => (
   `spec.initContainers[1]: ${message}; run \`kubectl -n ack-system ${command}\`; if the webhook does not inject this `
     + `sidecar, first ${ADD}`

@@ -3,6 +3,8 @@ import type { JsonObject } from "../../../shared/formats/json.ts";
 import { ResolverError } from "../../../shared/formats/errors.ts";
 import type { Credentials } from "../../../sidecar/credentials/session.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
+import { allowStatements, denyStatements, scopeOf } from "../../../shared/core/session-scope.ts";
+import { type Closures, NOTHING_CLOSED } from "../../../shared/core/closures.ts";
 import { namespaceObject, put, removal, selectorObject } from "../../shared/objects.ts";
 import { ROLE_A, ROLE_SECRET, TEAM_A } from "../sidecar-under-test.ts";
 import { Controller } from "../sts/controller.ts";
@@ -162,6 +164,47 @@ test("a changed session policy ends the sessions of the old one, and an invalid 
     t.match(await controller.assume(), { status: 403, code: "AccessDenied" });
   }
   t.equal(controller.sidecar.stsCalls.length, 2);
+});
+
+/** Returns the answer to a client, and the session policies that STS received. */
+async function scoped(
+  annotations: Readonly<Record<string, string>>, closures: Closures, call: Readonly<Record<string, string>> = {},
+): Promise<readonly unknown[]> {
+  const profile = { closures, status: null };
+  const controller = new Controller({ objects: [namespaceObject("team-a"), restricted(annotations)], profile });
+  const { code } = await controller.assume(call);
+  return [code, ...controller.sidecar.stsCalls.map(({ policy, policyARNs }) => [policy, ...policyARNs])];
+}
+
+test("limits sessions to what the controllers need, by the profile or the annotation of the selector", async (t) => {
+  const strict = { ...NOTHING_CLOSED, sessionScope: true };
+  const scope = scopeOf(["s3.services.k8s.aws"]);
+  const policyOf = (...Statement: readonly JsonObject[]): string => (
+    JSON.stringify({ Version: "2012-10-17", Statement })
+  );
+  const only = policyOf(...allowStatements(scope));
+  t.same(await scoped({}, strict), ["ok", [only]]);
+  t.same(await scoped({}, NOTHING_CLOSED), ["ok", [null]]);
+  t.same(await scoped({ "session-scope": "none" }, strict), ["ok", [null]]);
+  t.same(await scoped({ "session-scope": "service" }, NOTHING_CLOSED), ["ok", [only]]);
+  const everything = { Effect: "Allow", Action: "*", Resource: "*" };
+  const limited = policyOf(everything, ...denyStatements(scope));
+  t.same(await scoped({}, strict, { Policy: policyOf(everything) }), ["ok", [limited]], "a client never gets more");
+  const own = [policyOf(...denyStatements(scope)), OF_AWS];
+  t.same(await scoped({ "session-policy-arns": OF_AWS }, strict), ["ok", own]);
+  const long = policyOf({ ...everything, Sid: "x".repeat(1900) });
+  t.same(await scoped({}, strict, { Policy: long }), ["AccessDenied"]);
+  t.same(await scoped({ "session-scope": "Service" }, strict), ["AccessDenied"], "an invalid one grants nothing");
+});
+
+test("another default scope takes effect with the next request", async (t) => {
+  const profile = { closures: NOTHING_CLOSED, status: null };
+  const controller = new Controller({ objects: [namespaceObject("team-a"), TEAM_A], profile });
+  await controller.assume();
+  profile.closures = { ...NOTHING_CLOSED, sessionScope: true };
+  await controller.assume();
+  await controller.assume();
+  t.same(controller.sidecar.stsCalls.map(({ policy }) => policy === null), [true, false]);
 });
 
 test("accepts the role of the base identity in a namespace that no selector matches", async (t) => {
