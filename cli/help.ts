@@ -167,7 +167,11 @@ const FLAG_HELP: Partial<Readonly<Record<SettingName, FlagHelp>>> = {
       + "consecutive ports",
   }),
   healthListen: rare("Server", "address of /healthz, /readyz, /startupz and /metrics"),
-  group: help("Grants", "API group of the controller that this sidecar serves, such as s3.services.k8s.aws"),
+  group: help(
+    "Grants", "API group of the controller that this sidecar serves, such as s3.services.k8s.aws",
+    { "trust policy": "print what the controller of this API group needs at most: the session scope service" },
+    { "trust policy": "Question" },
+  ),
   kind: help(
     "Resource", "kind of the resource, such as Bucket.s3.services.k8s.aws; the resource need not exist",
     { sidecar: "kind that the controller manages, such as Bucket.s3.services.k8s.aws (default: all kinds)" },

@@ -75,6 +75,7 @@ export const TRUST: Feature = {
     "trust policy": [
       "ack-role-resolver trust policy team-a --from manifests -o terraform \\",
       "    --caller arn:aws:iam::111122223333:role/ack",
+      "ack-role-resolver trust policy --group s3.services.k8s.aws",
       "ack-role-resolver trust policy --all --cluster --iam iam.json --diff \\",
       "    --caller arn:aws:iam::111122223333:role/ack",
     ],

@@ -3,6 +3,10 @@ import type { SettingsFor } from "../../shared/core/settings.ts";
 import { parseRoleARN } from "../../shared/formats/arn.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { printable, quote } from "../../shared/formats/text.ts";
+import { combinedPolicies } from "../../shared/core/session-policies.ts";
+import { scopeOf } from "../../shared/core/session-scope.ts";
+import { NO_EXTRAS } from "../../shared/core/session.ts";
+import { parseJSON } from "../../shared/formats/json.ts";
 import type { IAMData } from "../../shared/trust/iam-data.ts";
 import type { NeededCallers } from "../../shared/trust/needed-call.ts";
 import { cloudFormationLines, terraformLines } from "../../shared/trust/policy-formats.ts";
@@ -19,6 +23,7 @@ type Settings = SettingsFor<"trust policy">;
 export async function runTrustPolicy(
   name: string | null, settings: Settings, io: IO, clock = systemClock,
 ): Promise<ExitStatus> {
+  if (settings.group.length > 0) return writeScope(name, settings, io);
   checkSettings(name, settings);
   const data = settings.iam.length + settings.aws.length === 0 ? null : await readIAMFiles(settings.iam, settings.aws);
   const namers = await readNamers(name, settings, io, "trust policy --from -");
@@ -33,6 +38,14 @@ export async function runTrustPolicy(
   writePlan(plan, settings, io);
   if (faults.length > 0) return EXIT.usage;
   return isOpen(plan) ? EXIT.findings : EXIT.fine;
+}
+
+/** Prints what the controllers of the groups need at most, as the sidecar sends it to STS. */
+function writeScope(name: string | null, { group, all, from, cluster, output }: Settings, io: IO): ExitStatus {
+  const isAlone = name === null && !all && from.length === 0 && !cluster;
+  if (!isAlone || output !== "json") throw invalid("--group: not supported with a name, other input, or -o");
+  writeJSON(io, parseJSON(combinedPolicies(NO_EXTRAS, NO_EXTRAS, scopeOf(group)).policy ?? ""));
+  return EXIT.fine;
 }
 
 function invalid(message: string): ResolverError {

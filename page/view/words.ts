@@ -33,6 +33,7 @@ export const HEADLINES: Readonly<Record<State | "other", readonly [noun: string,
 export const CHANGE_WORDS: Readonly<Record<Change, string>> = {
   conflict: "New conflict", refused: "No role any more", default: "Falls back to the controller's own role",
   account: "Other account", role: "Other role", region: "Other region", selected: "Newly selected",
+  wider: "Sessions may do more", narrower: "Sessions may do less",
   identity: "Other identity", source: "Other source of the identity", secret: "Other Secret of the identity",
   selector: "Other selector, same role", added: "Added", removed: "Removed",
 };

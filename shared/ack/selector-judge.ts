@@ -12,6 +12,7 @@ import { IRS_19, IRS_20, IRS_30, IRS_31 } from "./selector-moves.ts";
 import { IRS_10, IRS_10_OF_SOME, IRS_22 } from "./selector-reach.ts";
 import { restoreRestrictions } from "./selector-repairs.ts";
 import { IRS_53 } from "./selector-template.ts";
+import { IRS_57 } from "./selector-widening.ts";
 import { completionPatch, type JudgedSelector, type SelectorFault } from "./selector.ts";
 import { SELECTORS } from "./selectors.ts";
 import { storedSelector } from "./stored-objects.ts";
@@ -102,6 +103,7 @@ const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
   IRS_30,
   IRS_31,
   IRS_40,
+  IRS_57,
 ];
 
 const SPELLING = [IRS_51];

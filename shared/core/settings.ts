@@ -183,7 +183,10 @@ export const SETTINGS = {
     commands: [...SERVERS, "certs manage"],
   },
   ui: { flag: "--ui", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null, commands: ["webhook"] },
-  group: { flag: "--group", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["sidecar"] },
+  group: {
+    flag: "--group", type: "strings", value: "GROUP", pattern: GROUP, default: [],
+    commands: ["sidecar", "trust policy"],
+  },
   kind: {
     flag: "--kind", type: "strings", value: "KIND", default: [],
     commands: ["sidecar", "resolve", "credential-process"],

@@ -3,6 +3,8 @@ import type { ChainLink, Resolution } from "../core/resolution.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { annotatedKey, type AnnotatedObject } from "../core/annotated-objects.ts";
+import { limitChange, type SessionLimits } from "../core/session-change.ts";
+import { NO_EXTRAS } from "../core/session.ts";
 import { isResource, type ResourceQuery } from "../core/ack-resource.ts";
 import { compareText } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
@@ -10,13 +12,14 @@ import { annotatedObjects, annotatedWithKey } from "./stale-resources.ts";
 
 /**
  * The ways in which a resource can change, most disruptive first: new conflict, new fault in the CARM maps, fallback to
- * the controller's own role, other account, other role, other region, newly selected, other identity whose role is the
- * same or unknown, other source of the identity, other Secret of its static identity, other selector that has the same
- * role, resource added, resource removed. Only objects that refer to CAPA identities have identities.
+ * the controller's own role, other account, other role, other region, newly selected, sessions that may do more or
+ * less, other identity whose role is the same or unknown, other source of the identity, other Secret of its static
+ * identity, other selector that has the same role, resource added, resource removed. Only objects that refer to CAPA
+ * identities have identities.
  */
 export const CHANGES = [
-  "conflict", "refused", "default", "account", "role", "region", "selected", "identity", "source", "secret", "selector",
-  "added", "removed",
+  "conflict", "refused", "default", "account", "role", "region", "selected", "wider", "narrower", "identity", "source",
+  "secret", "selector", "added", "removed",
 ] as const;
 export type Change = (typeof CHANGES)[number];
 
@@ -78,13 +81,32 @@ function impactOn(object: AnnotatedObject, { before, after, settings }: Inventor
   const laterRole = resolve(after, later, settings);
   const roles = { before: earlierRole, after: laterRole };
   const change = changeOf(isResource(later) ? later.status.ownerAccountID : null, earlierRole, laterRole);
-  if (change !== null) return { resource, change, ...roles };
+  const isSameRole = change === null || change === "selector";
+  const other = (isSameRole ? limitOf(later, { before, after, settings }, roles) : null) ?? change;
+  if (other !== null) return { resource, change: other, ...roles };
   if (laterRole.outcome === "refused") return null;
   const secretIn = (inventory: Inventory, role: Resolution): string | null => (
     inventory.sourceOf(later, settings).secretOf?.(role, later, inventory) ?? null
   );
   const secrets = { before: secretIn(before, earlierRole), after: secretIn(after, laterRole) };
   return secrets.before === secrets.after ? null : { resource, change: "secret", ...roles, secrets };
+}
+
+interface Roles {
+  readonly before: Resolution;
+  readonly after: Resolution;
+}
+
+/** Returns how the limit of the sessions changes that a sidecar issues for the object; null if it does not. */
+function limitOf(
+  object: AnnotatedObject, { before, after, settings }: Inventories, roles: Roles,
+): "wider" | "narrower" | null {
+  const limitsIn = (inventory: Inventory, role: Resolution): SessionLimits => {
+    const session = inventory.sourceOf(object, settings).sessionOf?.(role, inventory)?.settings;
+    return { ...NO_EXTRAS, ...session };
+  };
+  const byDefault = settings.injection.closures.sessionScope ? "service" : "none";
+  return limitChange(limitsIn(before, roles.before), limitsIn(after, roles.after), byDefault);
 }
 
 function changeOf(recorded: string | null, before: Resolution, after: Resolution): Change | null {
@@ -152,8 +174,8 @@ function compareImpacts(a: Impact, b: Impact): number {
 /** Returns the number of resources for each type of change; 0 if no resource changes in this way. */
 export function countsOf(impacts: readonly Impact[]): Record<Change, number> {
   const counts = {
-    conflict: 0, refused: 0, default: 0, account: 0, role: 0, region: 0, selected: 0, identity: 0, source: 0,
-    secret: 0, selector: 0, added: 0, removed: 0,
+    conflict: 0, refused: 0, default: 0, account: 0, role: 0, region: 0, selected: 0, wider: 0, narrower: 0,
+    identity: 0, source: 0, secret: 0, selector: 0, added: 0, removed: 0,
   };
   for (const { change } of impacts) counts[change]++;
   return counts;

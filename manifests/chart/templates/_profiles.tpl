@@ -77,6 +77,7 @@
       "IRS-54": "warn",
       "IRS-55": "warn",
       "IRS-56": "warn",
+      "IRS-57": "warn",
       "META-01": "warn",
       "NS-01": "warn",
       "NS-03": "warn",

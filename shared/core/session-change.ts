@@ -1,0 +1,49 @@
+import { field, isSame, parseJSON } from "../formats/json.ts";
+import { listOf, quote } from "../formats/text.ts";
+import { isUnrestricted, type ScopeName, type SessionExtras } from "./session.ts";
+
+/** What limits the sessions of a role. */
+export type SessionLimits = Pick<SessionExtras, "policy" | "policyARNs" | "scope">;
+
+/**
+ * Returns each change after which sessions may be able to do more, as a clause. Two policies are not compared by what
+ * they mean, so another statement that allows counts, and one that denies and is gone.
+ */
+export function widenings(before: SessionLimits, after: SessionLimits, byDefault: ScopeName): readonly string[] {
+  const isUnscoped = (before.scope ?? byDefault) === "service" && (after.scope ?? byDefault) === "none";
+  return [...(isUnscoped ? ["the session scope ends"] : []), ...policyWidenings(before, after)];
+}
+
+function policyWidenings(before: SessionLimits, after: SessionLimits): readonly string[] {
+  if (isUnrestricted(before)) return [];
+  if (isUnrestricted(after)) return ["no session policy is left"];
+  const added = after.policyARNs.filter((arn) => !before.policyARNs.includes(arn));
+  const [old, current] = [statementsOf(before.policy), statementsOf(after.policy)];
+  const allows = current.filter((one) => !isDenial(one) && !isIn(old, one));
+  const denials = old.filter((one) => isDenial(one) && !isIn(current, one));
+  return [
+    ...(added.length === 0 ? [] : [`the session policies also allow what ${listOf(added.map(quote))} allows`]),
+    ...(allows.length === 0 ? [] : ["the session policy has another statement that allows"]),
+    ...(denials.length === 0 ? [] : ["the session policy lacks a statement that denied"]),
+  ];
+}
+
+function isIn(list: readonly unknown[], statement: unknown): boolean {
+  return list.some((one) => isSame(one, statement));
+}
+
+function statementsOf(policy: string | null): readonly unknown[] {
+  return policy === null ? [] : [field(parseJSON(policy), "Statement") ?? []].flat();
+}
+
+function isDenial(statement: unknown): boolean {
+  return field(statement, "Effect") === "Deny";
+}
+
+/** How a change moves the limit of sessions: `wider` if they may do more in any way. Null if nothing changes. */
+export function limitChange(
+  before: SessionLimits, after: SessionLimits, byDefault: ScopeName,
+): "wider" | "narrower" | null {
+  if (widenings(before, after, byDefault).length > 0) return "wider";
+  return widenings(after, before, byDefault).length > 0 ? "narrower" : null;
+}
