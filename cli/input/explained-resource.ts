@@ -104,7 +104,10 @@ function settingsText({ settings, defaultName }: ChosenSession): string {
   ].join(", ");
 }
 
-function policyTexts({ policy = null, policyARNs = [] }: ChosenSession["settings"]): readonly string[] {
+function policyTexts({ policy = null, policyARNs = [], scope = null }: ChosenSession["settings"]): readonly string[] {
   const names = [...(policy === null ? [] : ["its session policy"]), ...policyARNs];
-  return names.length === 0 ? [] : [`at most what one of these allows: ${listOf(names)}`];
+  return [
+    ...(names.length === 0 ? [] : [`at most what one of these allows: ${listOf(names)}`]),
+    ...(scope === null ? [] : [`session scope ${scope}`]),
+  ];
 }

@@ -2,6 +2,7 @@ import type { ScanningCheck } from "../core/check.ts";
 import {
   SESSION_POLICY_ANNOTATION, SESSION_POLICY_ARNS_ANNOTATION, SESSION_SCOPE_ANNOTATION,
 } from "../core/annotation-keys.ts";
+import { defaultScope } from "../core/closures.ts";
 import { NEEDS } from "../core/requirements.ts";
 import { by, remove, type Repair, set } from "../core/repair.ts";
 import { widenings } from "../core/session-change.ts";
@@ -26,8 +27,7 @@ export const IRS_57: ScanningCheck<SelectorChange> = {
   ofChange: true,
   *scan({ before, after, inventory, object, storedObject, settings }) {
     if (before === null || after === null || storedObject === null || settings.mode !== "selectors") return [];
-    const byDefault = settings.injection.closures.sessionScope ? "service" : "none";
-    const wider = widenings(before.extras, after.extras, byDefault);
+    const wider = widenings(before.extras, after.extras, defaultScope(settings.injection.closures));
     if (wider.length === 0) return [];
     // Whether the scan visits any resource.
     const step = { name: before.name, before: null, after: before };

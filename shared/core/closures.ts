@@ -1,4 +1,5 @@
 import { field, stringMap } from "../formats/json.ts";
+import type { ScopeName } from "./session.ts";
 import { PROFILE_NAMES, PROFILES } from "./profiles.ts";
 
 /**
@@ -14,6 +15,11 @@ export interface Closures {
 
 export const NOTHING_CLOSED: Closures = { base: false, unmatched: false, sessionScope: false };
 export const ALL_CLOSED: Closures = { base: true, unmatched: true, sessionScope: true };
+
+/** Returns the scope of the sessions of selectors without the annotation session-scope. */
+export function defaultScope({ sessionScope }: Closures): ScopeName {
+  return sessionScope ? "service" : "none";
+}
 
 /** The value that leaves each way open, and the flag that closes it. */
 const WAYS = {

@@ -4,6 +4,7 @@ import { type NearMiss, nearMisses, selectingRepairs } from "../ack/near-misses.
 import { selectorName } from "../ack/selector-conditions.ts";
 import { SELECTORS } from "../ack/selectors.ts";
 import { SELECTOR_KIND } from "../core/ack-groups.ts";
+import { defaultScope } from "../core/closures.ts";
 import { createdIn, isResource, type ResourceQuery } from "../core/ack-resource.ts";
 import { ACCOUNT_MAP, TEAM_MAP } from "../core/annotation-keys.ts";
 import type { Finding } from "../core/check.ts";
@@ -114,21 +115,21 @@ function causesOf<T extends Located>(diagnosed: Diagnosed<T>, context: Diagnosis
   const existing = existenceFindings(found.object).map((finding) => ({ found, finding, toChange: [found] }));
   // Controllers do not read the annotations of the webhook.
   const effective = ofRole.filter(({ finding }) => finding.section !== "staleAnnotations");
-  const restricted = selectors.flatMap((selector) => restrictedBy(selector, diagnosed, inventory));
+  const restricted = selectors.flatMap((selector) => restrictedBy(selector, diagnosed, context));
   const shown = [[...denials, ...existing, ...restricted], effective, ofRole].find((some) => some.length > 0) ?? all;
   return shown.slice(0, MAX_CAUSES).map((cause) => withRepairs(cause, diagnosed, context));
 }
 
 /** Returns the causes in the session policies of a selector that selects the object. */
 function restrictedBy<T extends Located>(
-  selector: T, { found, resolution }: Diagnosed<T>, inventory: Inventory,
+  selector: T, { found, resolution }: Diagnosed<T>, { inventory, settings }: DiagnosisContext<T>,
 ): readonly Cause<T>[] {
   const { name } = objectReference(selector.object);
   const effective = inventory.of(SELECTORS).get(name);
   const isUsed = effective !== undefined && resolution.selectors.some((one) => one.name === name);
-  return isUsed ? deniedActions(found.object, effective).map((finding) => (
-    { found: selector, finding, toChange: [selector] }
-  )) : [];
+  if (!isUsed) return [];
+  const denied = deniedActions(found.object, effective, defaultScope(settings.injection.closures));
+  return denied.map((finding) => ({ found: selector, finding, toChange: [selector] }));
 }
 
 /** Returns the selectors whose faults can be why the object has its role. */

@@ -3,6 +3,7 @@ import type { ChainLink, Resolution } from "../core/resolution.ts";
 import type { DecisionSettings } from "../core/context.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { annotatedKey, type AnnotatedObject } from "../core/annotated-objects.ts";
+import { defaultScope } from "../core/closures.ts";
 import { limitChange, type SessionLimits } from "../core/session-change.ts";
 import { NO_EXTRAS } from "../core/session.ts";
 import { isResource, type ResourceQuery } from "../core/ack-resource.ts";
@@ -105,7 +106,7 @@ function limitOf(
     const session = inventory.sourceOf(object, settings).sessionOf?.(role, inventory)?.settings;
     return { ...NO_EXTRAS, ...session };
   };
-  const byDefault = settings.injection.closures.sessionScope ? "service" : "none";
+  const byDefault = defaultScope(settings.injection.closures);
   return limitChange(limitsIn(before, roles.before), limitsIn(after, roles.after), byDefault);
 }
 

@@ -1,6 +1,7 @@
 import { ResolverError } from "../../shared/formats/errors.ts";
 import type { Denial, Grant, RoleGrant } from "../../shared/core/grant.ts";
 import { accountOfARN } from "../../shared/formats/arn.ts";
+import { defaultScope } from "../../shared/core/closures.ts";
 import { combinedPolicies, type SessionPolicies } from "../../shared/core/session-policies.ts";
 import { scopeOf, type SessionScope } from "../../shared/core/session-scope.ts";
 import {
@@ -241,8 +242,8 @@ export class Issuer {
   }
 
   #policiesFor(extras: SessionExtras, requested: SessionPolicies): SessionPolicies {
-    const isLimited = extras.scope === null ? this.#ports.profile.closures.sessionScope : extras.scope === "service";
-    const { policy, policyARNs } = combinedPolicies(extras, requested, isLimited ? this.#serviceScope() : null);
+    const name = extras.scope ?? defaultScope(this.#ports.profile.closures);
+    const { policy, policyARNs } = combinedPolicies(extras, requested, name === "none" ? null : this.#serviceScope());
     return { policy, policyARNs };
   }
 

@@ -52,7 +52,7 @@ const MAX_NAMES = 20;
 
 /** Returns the session settings. An external ID is confidential, and so may the values of tags be. */
 function sessionTexts(
-  { externalID, sessionName, sourceIdentity, tags, durationSeconds, policy, policyARNs }: SessionExtras,
+  { externalID, sessionName, sourceIdentity, tags, durationSeconds, policy, policyARNs, scope }: SessionExtras,
 ): string[] {
   return [
     ...(externalID === null ? [] : ["external ID: set"]),
@@ -62,6 +62,7 @@ function sessionTexts(
     ...(durationSeconds === null ? [] : [`duration: ${durationSeconds} s`]),
     ...(policy === null ? [] : ["session policy: inline"]),
     ...(policyARNs.length === 0 ? [] : [`session policies: ${shownText(policyARNs.join(", "))}`]),
+    ...(scope === null ? [] : [`session scope: ${scope}`]),
   ];
 }
 

@@ -10,8 +10,8 @@ const lines = ([before, after, known, rest]: Input): string[] => (
 );
 
 function limited(annotations: Readonly<Record<string, string>>): JsonObject {
-  const keyed = Object.entries(annotations).map(([name, value]) => [`ack-role-resolver.io/${name}`, value]);
-  const metadata = { name: "team-a", annotations: Object.fromEntries(keyed) };
+  const keyed = Object.entries(annotations).map(([name, value]) => [`ack-role-resolver.io/${name}`, value] as const);
+  const metadata = { name: "team-a", annotations: Object.fromEntries<string>(keyed) };
   return { ...selectorFor("team-a", SECOND, ["team-a"]), metadata };
 }
 

@@ -1,6 +1,7 @@
 import { test } from "tap";
 import { queryOf } from "../../../shared/core/ack-resource.ts";
 import type { DecisionSettings } from "../../../shared/core/context.ts";
+import { ALL_CLOSED } from "../../../shared/core/closures.ts";
 import { describeRepairs } from "../../../shared/core/repair.ts";
 import { diagnose, type Diagnosis } from "../../../shared/diagnosis/diagnosis.ts";
 import type { Located } from "../../../shared/diagnosis/object-changes.ts";
@@ -134,7 +135,17 @@ test("the session policy of the selector is why AWS denies an action", (t) => {
   t.match(diagnosed(denied("with an explicit deny in a session policy"), [TEAM_A, selector]).causes[0]?.finding.fix,
     /^allow the action in /);
   t.same(diagnosed(denied("because no identity-based policy allows it"), [TEAM_A, selector]).causes, []);
-  t.same(diagnosed(denied(message), [TEAM_A, selectorFor("mine", FIRST, ["team-a"])]).causes, [], "of somebody else");
+  const own = selectorFor("mine", FIRST, ["team-a"]);
+  const unscoped = selectorObject("mine", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }, {
+    annotations: { "ack-role-resolver.io/session-scope": "none" },
+  });
+  t.same(diagnosed(denied(message), [TEAM_A, unscoped]).causes, [], "of somebody else");
+  const strict = { injection: { ...SETTINGS_BY_DEFAULT.injection, closures: ALL_CLOSED } };
+  const ofScope = /^the session scope of \S+ does not allow s3:CreateBucket here .*session-scope: none/;
+  t.match(diagnosed(denied(message), [TEAM_A, own], strict).causes[0]?.finding.fix, ofScope);
+  const foreign = denied(message.replaceAll("s3:CreateBucket", "iam:CreateUser"));
+  t.match(diagnosed(foreign, [TEAM_A, selector], strict).causes[0]?.finding.fix, /does not allow iam:CreateUser here/);
+  t.match(diagnosed(denied(message), [TEAM_A, selector], strict).causes[0]?.finding.fix, /^allow s3:CreateBucket in/);
   t.end();
 });
 
