@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import type { SteadyClock } from "../shared/core/clock.ts";
+import type { SessionPolicies } from "../shared/core/session-policies.ts";
 import { printable } from "../shared/formats/text.ts";
 import type { Denial, Grant, RoleGrant } from "../shared/core/grant.ts";
 import type { Logger } from "../shared/server/logger.ts";
@@ -48,10 +50,13 @@ export class AuditLog {
     this.repeats = new RepeatCounter({ ...REPEATS, clock });
   }
 
-  /** Logs a session that STS returned for a role. */
-  obtained(source: RoleGrant | Pick<SessionGrant, "auditFields">, credentials: Credentials): void {
+  /** Logs a session that STS returned for a role, and the session policies that were sent. */
+  obtained(
+    source: RoleGrant | Pick<SessionGrant, "auditFields">, credentials: Credentials, policies?: SessionPolicies,
+  ): void {
     const fields = "auditFields" in source ? source.auditFields : fieldsOfRole(source);
-    this.#log.info({ ...fields, ...fieldsOfSession(credentials) }, "session obtained from STS");
+    const limits = policies === undefined ? {} : fieldsOfPolicies(policies);
+    this.#log.info({ ...fields, ...fieldsOfSession(credentials), ...limits }, "session obtained from STS");
   }
 
   /**
@@ -81,6 +86,12 @@ function fieldsOfGrant(grant: Issue["grant"]): Fields {
 
 function fieldsOfRole({ roleARN, selectors }: RoleGrant): Fields {
   return { role_arn: roleARN, selectors };
+}
+
+/** A policy can contain names that its author keeps to themselves, so only its hash is logged. */
+function fieldsOfPolicies({ policy, policyARNs }: SessionPolicies): Fields {
+  const hash = policy === null ? {} : { session_policy_sha256: createHash("sha256").update(policy).digest("hex") };
+  return { ...hash, ...(policyARNs.length > 0 && { session_policy_arns: policyARNs }) };
 }
 
 /**

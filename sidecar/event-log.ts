@@ -68,6 +68,13 @@ export class EventLog {
     );
   }
 
+  /** Logs why clients get the credentials of the base identity without the session scope. Logs each reason once. */
+  logUnlimitedBase(reason: string): void {
+    if (!this.#hasChanged("unlimited base", reason)) return;
+    const fix = "set --base identity-only, or let the trust policy of the role name the role itself";
+    this.#log.warn({ reason, fix }, "the session scope does not limit the sidecar's own credentials");
+  }
+
   /**
    * Logs that a session lifetime is too short. Logs only once per process, because roles usually have the same
    * settings.

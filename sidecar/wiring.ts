@@ -22,6 +22,7 @@ import { InstalledProfile, type LiveClosures } from "./installed-profile.ts";
 import { createSidecarMetrics, registerSidecarState, type SidecarMetrics } from "./metrics.ts";
 import type { SidecarOptions, SidecarSettings } from "./options.ts";
 import { defaultProviderChain, usesPodIdentity } from "./base/provider.ts";
+import { ScopedBase } from "./base/scoped-base.ts";
 import { AssumeRoleProbe } from "./probe/assume-role-probe.ts";
 import { probedSelectors } from "./probe/probed-roles.ts";
 import { RoleEvents } from "./role-events.ts";
@@ -99,6 +100,8 @@ export class Services {
     this.#roleEvents = this.#startRoleEvents();
     this.extensions = this.#startExtensions();
     this.issuer = this.#createIssuer();
+    // Tells at the start whether the scope limits the base identity. A request reports the error of a failure.
+    void this.issuer.warmBase().catch(() => {});
     this.#probe = this.#startProbe();
     const selectors = (): SelectorStore => source.inventory.of(SELECTORS);
     registerInventoryMetrics(registry, { source, selectors, steadyMs: () => clock.steady() });
@@ -135,12 +138,23 @@ export class Services {
 
   #createIssuer(): Issuer {
     const { issued, source, options } = this.#ports;
+    const scopedBase = this.#createScopedBase();
     return new Issuer(this.#settings, {
-      base: this.base, profile: this.profile, sts: this.#sts, sessions: this.sessions, issued, audit: this.audit,
+      base: this.base, scopedBase, profile: this.profile, sts: this.#sts, sessions: this.sessions, issued,
+      audit: this.audit,
       isGranted: (grant) => isStillGranted(source.inventory, grant, options),
       onRefused: (grant, error) => this.#roleEvents?.refused(grant, error),
       onAccountRejected: () => this.metrics.accountRejections.inc(),
       onDurationCapped: (roleARN, requestedSeconds) => this.#events.logCappedDuration(roleARN, requestedSeconds),
+    });
+  }
+
+  #createScopedBase(): ScopedBase {
+    const { sessionName, region } = this.#settings;
+    const { environment } = this.#ports;
+    return new ScopedBase({
+      base: this.base, sts: this.#sts, sessions: this.sessions, environment, sessionName, region,
+      onUnlimited: (reason) => this.#events.logUnlimitedBase(reason),
     });
   }
 

@@ -14,7 +14,7 @@ import { environmentOf } from "./controller-arguments.ts";
 import { sidecarFlags } from "./sidecar-session.ts";
 
 /** A Pod that runs, or a workload that creates Pods. */
-interface StoredPod {
+export interface StoredPod {
   readonly object: JsonObject;
   readonly settings: Pick<DecisionSettings, "injection" | "installationNamespaces" | "profileNamespaces">;
 }
@@ -43,17 +43,16 @@ export const AUD_16: QuickCheck<StoredPod> = {
       ? `run \`${restartOf(object)}\`; if the webhook does not inject this sidecar, first ${add}`
       : add;
     const path = [...template.path, "spec", sidecar.list, sidecar.index];
-    // The arguments of a Pod cannot change.
-    const namespaces = isPod(object) ? [] : installationNamespaces;
-    yield { path, message, fix, repairs: flagRepairs(sidecar, path, namespaces) };
+    const isCertain = !isPod(object) && installationNamespaces.length === 1;
+    const argument = `${PROFILE_FLAG}=${installationNamespaces.join()}`;
+    yield { path, message, fix, repairs: isCertain ? argumentRepairs(sidecar, path, argument) : [] };
   },
 };
 
-/** Returns the repair that adds the flag to the sidecar, if the namespace of the profile is certain. */
-function flagRepairs({ object }: Container, path: FieldPath, namespaces: readonly string[]): readonly Repair[] {
-  if (namespaces.length !== 1) return [];
+/** Returns the repair that adds an argument to the container of a workload. Those of a Pod cannot change. */
+export function argumentRepairs({ object }: Container, path: FieldPath, argument: string): readonly Repair[] {
   const args = [field(object, "args")].flat().filter((one) => one !== undefined);
-  return by(set([...path, "args"], [...args, `${PROFILE_FLAG}=${namespaces.join()}`]));
+  return by(set([...path, "args"], [...args, argument]));
 }
 
 /** Returns the problem of a Pod whose sidecar can hand out what the installation forbids, or null. */
@@ -66,7 +65,7 @@ export function podProblem(object: JsonObject, settings: StoredPod["settings"]):
   return { subject, reason: "ProfileNotFollowed", note: findingSentences({ message: `T${message.slice(1)}`, fix }) };
 }
 
-function hasEnded(object: JsonObject): boolean {
+export function hasEnded(object: JsonObject): boolean {
   const isDeleted = stringAt(object, "metadata", "deletionTimestamp") !== null;
   return isPod(object) && (isDeleted || ["Succeeded", "Failed"].includes(stringAt(object, "status", "phase") ?? ""));
 }

@@ -27,11 +27,13 @@ const UNKNOWN: Cause = {
 /** The causes of both calls, by the code of STS. */
 const OTHER_CAUSES: ReadonlyMap<string, Cause> = new Map(Object.entries<Cause>({
   MalformedPolicyDocument: {
-    cause: "the session policy is not valid", fix: "correct the session policy of the request", shownBy: null,
+    cause: "the session policy is not valid", shownBy: null,
+    fix: "correct the session policy of the request, or the annotation session-policy of the selector",
   },
   PackedPolicyTooLarge: {
-    cause: "the session policy exceeds what STS can store in a session", fix: "shorten the session policy",
-    shownBy: null,
+    cause: "the session policy exceeds what STS can store in a session", shownBy: null,
+    fix: "shorten the session policy; without one of your own, it is the session scope of the controller: set the "
+      + "annotation session-scope: none of the selector",
   },
   RegionDisabledException: {
     cause: "STS is not active in the region of the sidecar for this account",

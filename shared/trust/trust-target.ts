@@ -5,7 +5,7 @@ import { PROGRAMS } from "../core/trust-settings.ts";
 import { accountOfARN, parseRoleARN } from "../formats/arn.ts";
 import { fillInGrant } from "../core/session-annotations.ts";
 import { withDefaults } from "../core/session-defaults.ts";
-import { MAX_CHAINED_SECONDS, type SessionTag } from "../core/session.ts";
+import { isUnrestricted, MAX_CHAINED_SECONDS, type SessionTag } from "../core/session.ts";
 import { type AssumeRoleCall, NOTHING_SENT, type Tags } from "./assume-role-call.ts";
 import { CAPABILITY_KEYS } from "./added-tags.ts";
 import type { Program, RoleCaller } from "./role-caller.ts";
@@ -59,6 +59,9 @@ export function sourceRole(target: RoleTarget): string | null {
 
 /** Whether a program sends session policies when it assumes the role. */
 export function sendsPolicies(target: RoleTarget, { via }: Pick<RoleCaller, "via">): boolean {
+  if (target.kind === "selector") {
+    return via === "sidecar" && (!isUnrestricted(target.extras) || target.extras.scope === "service");
+  }
   if (target.kind !== "identity") return false;
   const { hasInlinePolicy = false, hasManagedPolicies = false } = target.session;
   return hasInlinePolicy || (hasManagedPolicies && via === "sidecar");

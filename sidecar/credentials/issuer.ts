@@ -1,16 +1,12 @@
 import { ResolverError } from "../../shared/formats/errors.ts";
 import type { Denial, Grant, RoleGrant } from "../../shared/core/grant.ts";
 import { accountOfARN } from "../../shared/formats/arn.ts";
-import { defaultScope } from "../../shared/core/closures.ts";
-import { combinedPolicies, type SessionPolicies } from "../../shared/core/session-policies.ts";
-import { scopeOf, type SessionScope } from "../../shared/core/session-scope.ts";
-import {
-  isUnrestricted, MAX_CHAINED_SECONDS, type SessionExtras, type SessionRequest,
-} from "../../shared/core/session.ts";
-import { INFRASTRUCTURE_GROUP } from "../../shared/core/capa-kinds.ts";
+import type { SessionPolicies } from "../../shared/core/session-policies.ts";
+import { isUnrestricted, MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/core/session.ts";
 import { sentBy } from "../../shared/refusals/refused-call.ts";
 import type { AuditClient, AuditLog } from "../audit-log.ts";
 import type { BaseIdentity, VerifiedBase } from "../base/identity.ts";
+import type { ScopedBase } from "../base/scoped-base.ts";
 import type { LiveClosures } from "../installed-profile.ts";
 import type { SidecarSettings } from "../options.ts";
 import type { RepeatEntry } from "../repeat-counter.ts";
@@ -19,6 +15,7 @@ import { RefusedCallError, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import type { CredentialCache } from "./cache.ts";
 import type { IssuedKind } from "./issued-journal.ts";
 import type { IssuedCredentials, StoredKey } from "./issued.ts";
+import { SessionLimits } from "./session-limits.ts";
 import { type Credentials, type Entry, type Lookup, type SessionGrant, sessionKey } from "./session.ts";
 
 /** The settings of the sidecar on which the issued credentials depend. */
@@ -30,6 +27,8 @@ interface IssuerPorts {
   readonly base: BaseIdentity;
   /** Decides whether clients get the credentials of the base identity. */
   readonly profile: Pick<LiveClosures, "closures">;
+  /** Limits the credentials of the base identity to the session scope. Absent: they are never limited. */
+  readonly scopedBase?: Pick<ScopedBase, "get">;
   readonly sts: Pick<STS, "assumeRole">;
   readonly sessions: CredentialCache;
   readonly issued: Pick<IssuedCredentials, "record" | "accountID">;
@@ -100,11 +99,6 @@ const DURATION_SECONDS = MAX_CHAINED_SECONDS;
 const DURATION_FIELD = "duration-seconds of the selector";
 const DEFAULT_SESSION: RequestedSession = { durationSeconds: DURATION_SECONDS, policy: null, policyARNs: [] };
 
-/** Cluster API has no table: its identities limit sessions themselves. */
-function isScoped(group: string): boolean {
-  return group !== INFRASTRUCTURE_GROUP;
-}
-
 /** Whether the client receives the session of the default settings, or a shorter part of it. */
 function isDefault(requested: RequestedSession): boolean {
   return requested.durationSeconds <= DURATION_SECONDS && isUnrestricted(requested);
@@ -114,14 +108,14 @@ function isDefault(requested: RequestedSession): boolean {
 export class Issuer {
   readonly #settings: IssuerSettings;
   readonly #ports: IssuerPorts;
-  /** What the controllers of the sidecar need; null until a session is limited to it. */
-  #scope: SessionScope | null = null;
+  readonly #limits: SessionLimits;
   /** The pinned account; null until the first credentials are issued. */
   #account: string | null;
 
   constructor(settings: IssuerSettings, ports: IssuerPorts) {
     this.#settings = settings;
     this.#ports = ports;
+    this.#limits = new SessionLimits(settings.group, ports.profile);
     // Restores the pinned account, because a restart of the sidecar does not restart the controller, and the controller
     // reads its account only once.
     this.#account = settings.scopeNamespace === null ? null : ports.issued.accountID;
@@ -198,12 +192,24 @@ export class Issuer {
     const credentials = await base.get();
     // The profile can change while the request waits.
     if (isClosed()) return base.getStandIn();
-    if (credentials.sessionToken !== null || this.#settings.base === "vend") return credentials;
+    if (credentials.sessionToken !== null || this.#settings.base === "vend") return this.#limited(credentials);
     throw new ResolverError(
       "ERR_BASE_LONG_LIVED",
       "The sidecar's base identity is a long-lived access key. " +
         "Configure an IAM role for the sidecar, or set --base vend to issue the key to clients.",
     );
+  }
+
+  /** Gets the credentials of the base identity that clients get, if a scope limits them. */
+  async warmBase(): Promise<void> {
+    const { closures } = this.#ports.profile;
+    if (closures.sessionScope && !closures.base) await this.#baseSession();
+  }
+
+  /** The base identity assumes the granted roles itself, with credentials that are not limited. */
+  async #limited(credentials: Credentials): Promise<Credentials> {
+    const policies = this.#limits.basePolicies;
+    return policies === null ? credentials : await this.#ports.scopedBase?.get(policies) ?? credentials;
   }
 
   async #roleSession(
@@ -237,20 +243,8 @@ export class Issuer {
     return {
       ...extras, roleARN, sessionName: extras.sessionName ?? this.#settings.sessionName,
       durationSeconds: isCapped ? MAX_CHAINED_SECONDS : requestedSeconds,
-      transitiveTagKeys: [], ...this.#policiesFor(extras, requested),
+      transitiveTagKeys: [], ...this.#limits.policiesFor(extras, requested),
     };
-  }
-
-  #policiesFor(extras: SessionExtras, requested: SessionPolicies): SessionPolicies {
-    const name = extras.scope ?? defaultScope(this.#ports.profile.closures);
-    const { policy, policyARNs } = combinedPolicies(extras, requested, name === "none" ? null : this.#serviceScope());
-    return { policy, policyARNs };
-  }
-
-  #serviceScope(): SessionScope | null {
-    const groups = this.#settings.group.filter(isScoped);
-    if (groups.length > 0) this.#scope ??= scopeOf(groups);
-    return this.#scope;
   }
 
   async #assume(grant: RoleGrant, request: SessionRequest, signal: AbortSignal): Promise<Credentials> {
@@ -258,7 +252,7 @@ export class Issuer {
     const credentials = await base.get();
     try {
       const session = await sts.assumeRole(credentials, request, signal);
-      audit.obtained(grant, session);
+      audit.obtained(grant, session, request);
       return session;
     } catch (error) {
       if (error instanceof ResolverError && error.code === "ERR_BASE_UNAVAILABLE") base.invalidate(credentials);

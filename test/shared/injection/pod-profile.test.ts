@@ -12,11 +12,11 @@ const injection = { ...SETTINGS_BY_DEFAULT.injection, closures: { ...NOTHING_CLO
 const STRICT: DecisionSettings = { ...SETTINGS_BY_DEFAULT, injection, profileNamespaces: ["ack-role-resolver"] };
 
 /** Returns `CODE PATH: MESSAGE; FIX` for each finding of an audit. */
-function linesOf(object: JsonObject, settings = STRICT): string[] {
+function linesOf(object: JsonObject, settings = STRICT, id = "AUD-16"): string[] {
   const input = { object, old: object, operation: "AUDIT", requester: null, origin: "cluster" } as const;
   const result = runChecks(input, settings);
   applyRepairs({ input, settings, known: null }, result);
-  return result.findings.filter(({ code }) => code === "AUD-16")
+  return result.findings.filter(({ code }) => code === id)
     .map(({ path, message, fix }) => `${formatFieldPath(path)}: ${message}; ${fix}`);
 }
 
@@ -43,6 +43,9 @@ const ownedBy = (kind: string, name: string, labels: JsonObject = {}): { readonl
   { metadata: { ownerReferences: [{ kind: "Other", name: "other" }, { kind, name, controller: true }], labels } }
 );
 const HASH = { "pod-template-hash": "6f7c9" };
+const deploymentOf = (args: readonly string[]): JsonObject => (
+  { ...DEPLOYMENT, spec: { template: { spec: spec({ args }) } } }
+);
 const DEPLOYMENT: JsonObject = {
   apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "s3", namespace: "ack-system" },
   spec: { template: { spec: spec({}) } },
@@ -98,3 +101,24 @@ test("the other checks of Pods do not judge a stored Pod", (t) => {
   t.same(runChecks(input, STRICT).findings.map(({ code }) => code), ["AUD-16"]);
   t.end();
 });
+
+const scoped: DecisionSettings = {
+  ...STRICT, injection: { ...injection, closures: { ...NOTHING_CLOSED, sessionScope: true } },
+};
+const limits = (object: JsonObject): string[] => linesOf(object, scoped, "AUD-17");
+const groups = (...all: readonly string[]): Parts => ({
+  args: [...all.map((group) => `--group=${group}.services.k8s.aws`), "--session-scope=service", "--base=identity-only"],
+});
+const OWN = "the sidecar hands out the credentials of its own role, which --session-scope=service does not limit; ";
+
+testRows("AUD-17 reports a sidecar that the session scope stops, or does not limit", limits, [
+  ["a known group", pod(groups("s3"))],
+  ["an unknown group", pod(groups("s3", "new")), /no session of a role; What the controllers of new\S+ need is/],
+  ["too many groups", pod(groups("iam", "ec2", "rds", "eks", "sagemaker")), /Run a sidecar for each group, or/],
+  ["in two words, and for Cluster API", pod({ args: [
+    "--group", "new.services.k8s.aws,infrastructure.cluster.x-k8s.io", "--session-scope", "service", "--base=vend",
+  ] }), /issues no session/, new RegExp(OWN)],
+  ["the own role", deploymentOf(["--group=s3.services.k8s.aws", "--session-scope=service"]),
+    `spec.template.spec.initContainers[1]: ${OWN}set --base=identity-only of the sidecar`],
+  ["without the scope", pod({ args: ["--group=new.services.k8s.aws", "--profile=enforce"] })],
+]);

@@ -97,6 +97,10 @@ test("warns of tags and session policies only besides those of EKS Pod Identity"
   t.same(size(selectorTarget({ tags }), PODS), [], "ACK sends no tags");
   t.same(size(selectorTarget({ tags }), callerOf({ via: "sidecar" })), [], "IRSA adds no tags");
   t.same(size(selectorTarget(), sidecar), []);
+  const scoped = selectorTarget({ scope: "service" });
+  t.same(size(scoped, sidecar), besides("a session policy"));
+  t.same(size(selectorTarget({ policyARNs: ["arn:aws:iam::aws:policy/A"] }), sidecar), besides("a session policy"));
+  t.same(size(scoped, PODS), [], "ACK sends no policies");
   const limited = identityTarget({ tags, hasInlinePolicy: true });
   t.same(size(limited, sidecar), besides("tags and a session policy"));
   t.same(size(limited, { ...PODS, via: "capa" }), besides("a session policy"));

@@ -1,0 +1,58 @@
+import type { Fault, QuickCheck } from "../core/check.ts";
+import { isACKGroup } from "../core/ack-groups.ts";
+import { type Container, decodePod, isPod, podTemplateOf } from "../core/pod.ts";
+import { combinedPolicies } from "../core/session-policies.ts";
+import { scopeOf } from "../core/session-scope.ts";
+import { NO_EXTRAS } from "../core/session.ts";
+import { SETTINGS } from "../core/settings.ts";
+import { sidecarOf } from "../core/sidecar-container.ts";
+import { ResolverError } from "../formats/errors.ts";
+import { argumentRepairs, hasEnded, sidecarClosures, type StoredPod } from "./pod-profile.ts";
+
+const CLOSE_BASE = "--base=identity-only";
+const SCOPE = `${SETTINGS.sessionScope.flag}=service`;
+
+export const AUD_17: QuickCheck<StoredPod> = {
+  id: "AUD-17",
+  severity: "warn",
+  reason: "With the session scope `service`, a sidecar issues a session only if it knows what the controllers of its "
+    + "groups need, and if that fits into a session policy. The credentials of its own role, which it hands out "
+    + "unless told otherwise, cannot be limited. `audit --cluster --profile strict` tells so before an upgrade.",
+  fix: `set ${CLOSE_BASE} of the sidecar, and run a sidecar for each controller, or set its session scope to none`,
+  example: "# A Pod whose sidecar has the arguments --group=new.services.k8s.aws --session-scope=service.",
+  on: ["AUDIT"],
+  *find({ object, settings: { injection, profileNamespaces } }): Iterable<Fault> {
+    const template = podTemplateOf(object);
+    const sidecar = template === null || hasEnded(object) ? null : sidecarOf(decodePod(template.pod));
+    if (sidecar === null || template === null) return;
+    const closures = sidecarClosures(sidecar, profileNamespaces) ?? injection.closures;
+    if (!closures.sessionScope) return;
+    const path = [...template.path, "spec", sidecar.list, sidecar.index];
+    const fault = scopeFault(groupsOf(sidecar));
+    if (fault !== null) yield { path, message: `with ${SCOPE}, the sidecar issues no session of a role`, fix: fault };
+    if (closures.base) return;
+    const message = `the sidecar hands out the credentials of its own role, which ${SCOPE} does not limit`;
+    const repairs = isPod(object) ? [] : argumentRepairs(sidecar, path, CLOSE_BASE);
+    yield { path, message, fix: `set ${CLOSE_BASE} of the sidecar`, repairs };
+  },
+};
+
+/** Returns the groups in the arguments of the sidecar. */
+function groupsOf({ words }: Container): readonly string[] {
+  const { flag } = SETTINGS.group;
+  const values = words.flatMap((word, i) => (
+    word.startsWith(`${flag}=`) ? [word.slice(flag.length + 1)] : word === flag ? [words[i + 1] ?? ""] : []
+  ));
+  return values.flatMap((value) => value.split(",")).filter(isACKGroup);
+}
+
+/** Returns why sessions cannot be limited to what the controllers of the groups need, with what to do; or null. */
+function scopeFault(groups: readonly string[]): string | null {
+  try {
+    if (groups.length > 0) combinedPolicies(NO_EXTRAS, NO_EXTRAS, scopeOf(groups));
+    return null;
+  } catch (error) {
+    if (error instanceof ResolverError) return error.message;
+    throw error;
+  }
+}
