@@ -5,6 +5,8 @@ import { CATALOGUE } from "../shared/judges.ts";
 // status 1 if a file is stale.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
+import published from "../build/policies/published.json" with { type: "json" };
+import { scopesText } from "../build/policies/table.ts";
 import { kindListText } from "../build/kind-list.ts";
 import { severityOf } from "../cli/explain.ts";
 import { flagHelp, hasHelp } from "../cli/help.ts";
@@ -199,7 +201,9 @@ writeOrCheck("docs", pages);
 writeOrCheck("man", { "ack-role-resolver.1": manPage() });
 writeOrCheck("manifests/chart", chartFiles());
 writeOrCheck("manifests/observability", observability);
-writeOrCheck("shared/core", { "ack-kinds.json": kindListText(BUNDLED_KINDS) });
+writeOrCheck("shared/core", {
+  "ack-kinds.json": kindListText(BUNDLED_KINDS), "ack-scopes.json": scopesText(published),
+});
 
 if (!process.argv.includes("--check")) {
   writeOrCheck("docs", { "session.svg": await terminalSession() });

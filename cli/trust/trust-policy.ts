@@ -4,7 +4,7 @@ import { parseRoleARN } from "../../shared/formats/arn.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { printable, quote } from "../../shared/formats/text.ts";
 import { combinedPolicies } from "../../shared/core/session-policies.ts";
-import { scopeOf } from "../../shared/core/session-scope.ts";
+import { scopeOf, SCOPES } from "../../shared/core/session-scope.ts";
 import { NO_EXTRAS } from "../../shared/core/session.ts";
 import { parseJSON } from "../../shared/formats/json.ts";
 import type { IAMData } from "../../shared/trust/iam-data.ts";
@@ -40,11 +40,17 @@ export async function runTrustPolicy(
   return isOpen(plan) ? EXIT.findings : EXIT.fine;
 }
 
-/** Prints what the controllers of the groups need at most, as the sidecar sends it to STS. */
+/**
+ * Prints what the controllers of the groups need at most, as the sidecar sends it to STS, and on standard error who
+ * demands the actions of other services.
+ */
 function writeScope(name: string | null, { group, all, from, cluster, output }: Settings, io: IO): ExitStatus {
   const isAlone = name === null && !all && from.length === 0 && !cluster;
   if (!isAlone || output !== "json") throw invalid("--group: not supported with a name, other input, or -o");
-  writeJSON(io, parseJSON(combinedPolicies(NO_EXTRAS, NO_EXTRAS, scopeOf(group)).policy ?? ""));
+  const policy = parseJSON(combinedPolicies(NO_EXTRAS, NO_EXTRAS, scopeOf(group)).policy ?? "");
+  const foreign = group.flatMap((one) => SCOPES.get(one)?.foreign ?? []);
+  writeLines(io.stderr, foreign.map((one) => `${one.actions.join(", ")}: ${one.from}`));
+  writeJSON(io, policy);
   return EXIT.fine;
 }
 

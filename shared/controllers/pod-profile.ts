@@ -43,11 +43,15 @@ export const AUD_16: QuickCheck<StoredPod> = {
       ? `run \`${restartOf(object)}\`; if the webhook does not inject this sidecar, first ${add}`
       : add;
     const path = [...template.path, "spec", sidecar.list, sidecar.index];
-    const isCertain = !isPod(object) && installationNamespaces.length === 1;
-    const argument = `${PROFILE_FLAG}=${installationNamespaces.join()}`;
-    yield { path, message, fix, repairs: isCertain ? argumentRepairs(sidecar, path, argument) : [] };
+    const repairs = isPod(object) ? [] : followingRepairs(sidecar, path, installationNamespaces);
+    yield { path, message, fix, repairs };
   },
 };
+
+/** Returns the repair after which the sidecar follows the profile, if the namespace of the profile is certain. */
+function followingRepairs(sidecar: Container, path: FieldPath, namespaces: readonly string[]): readonly Repair[] {
+  return namespaces.length === 1 ? argumentRepairs(sidecar, path, `${PROFILE_FLAG}=${namespaces.join()}`) : [];
+}
 
 /** Returns the repair that adds an argument to the container of a workload. Those of a Pod cannot change. */
 export function argumentRepairs({ object }: Container, path: FieldPath, argument: string): readonly Repair[] {

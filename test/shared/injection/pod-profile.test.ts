@@ -74,8 +74,8 @@ testRows("AUD-16 reports a sidecar that can hand out what the profile forbids, a
   ["of nobody", pod(), found("delete pod s3-6f7c9-x2x4z")],
   ["of an invented owner", pod(ownedBy("StatefulSet", "a; rm -rf /")), found("delete pod s3-6f7c9-x2x4z")],
   ["half closed", pod({ args: ["--base=identity-only"] }), found("delete pod s3-6f7c9-x2x4z",
-    "the sidecar runs without --unmatched=deny, which the profile of the installation requires, so it can hand out the "
-      + "controllers' own role")],
+    "the sidecar runs without --unmatched=deny, which the profile of the installation requires, so it can hand out "
+      + "credentials that the installation forbids")],
   ["a template", DEPLOYMENT, `spec.template.spec.initContainers[1]: ${MESSAGE}; ${ADD}`],
 ]);
 
