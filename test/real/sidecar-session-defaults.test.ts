@@ -1,18 +1,14 @@
 // The session settings of roles in the requests that an independent STS receives.
 import { test, type Test } from "tap";
 import { stringAt } from "../../shared/formats/json.ts";
-import { get, send } from "../loopback-request.ts";
 import { MOTO, wheelsIn } from "../programs/wheels.ts";
 import { namespaceObject, selectorObject } from "../shared/objects.ts";
-import { assumeBody, signed } from "../sidecar/sts/signed-request.ts";
-import { fileWith } from "../token-file.ts";
 import { findPrograms } from "./find-programs.ts";
-import { ENVIRONMENT, roleARN } from "./planted-sidecar.ts";
+import { roleARN } from "./planted-sidecar.ts";
 import { type RecordedSTS, recordSTS } from "./recorded-sts.ts";
 import { startMoto } from "./sdks/moto.ts";
-import { startServer } from "./server-process.ts";
+import { type SidecarClient, startSidecarClient } from "./sidecar-client.ts";
 
-const TOKEN = "client-token-0123456789abcdef";
 const PREFIX = "ack-role-resolver.io";
 const OBJECTS = [
   ...["team-a", "team-b", "team-c"].map((name) => namespaceObject(name, { shared: String(name !== "team-a") })),
@@ -30,47 +26,15 @@ const DEFAULTS = [
   "--default-session-tags", "team={namespace},via={selector}",
 ];
 
-interface Answer {
-  readonly status: number;
-  readonly body: string;
-}
-
-class Subject {
-  readonly sts: RecordedSTS;
-  readonly #address: string;
-
-  constructor(sts: RecordedSTS, address: string) {
-    this.sts = sts;
-    this.#address = address;
-  }
-
-  async credentials(path: string): Promise<Answer> {
-    return get(`http://${this.#address}/v1/credentials${path}`, { authorization: TOKEN });
-  }
-
-  /** Sends AssumeRole to `/sts`, as a controller does. */
-  async assume(name: string, parameters: Readonly<Record<string, string>> = {}): Promise<Answer> {
-    const issued: unknown = JSON.parse((await this.credentials("")).body);
-    const text = (field: string): string => stringAt(issued, field) ?? "";
-    const keys = {
-      AccessKeyId: text("AccessKeyId"), SecretAccessKey: text("SecretAccessKey"), Token: text("Token"),
-    };
-    const body = assumeBody({ RoleArn: roleARN(name), ...parameters });
-    const request = await signed({ keys, now: Date.now(), headers: { host: this.#address }, body });
-    const { headers, payload } = request;
-    return send(`http://${this.#address}${request.url}`, { method: "POST", headers, body: payload });
-  }
-
-  /** Returns the session settings of the AssumeRole requests so far. */
-  assumed(): object[] {
-    return this.sts.calls.filter(({ form }) => form["Action"] === "AssumeRole").map(({ form }) => ({
-      role: form["RoleArn"]?.split("/").at(-1), externalID: form["ExternalId"], source: form["SourceIdentity"],
-      tags: Object.fromEntries([1, 2, 3].flatMap((i) => {
-        const key = form[`Tags.member.${i}.Key`];
-        return key === undefined ? [] : [[key, form[`Tags.member.${i}.Value`]]];
-      })),
-    }));
-  }
+/** Returns the session settings of the AssumeRole requests so far. */
+function assumed({ calls }: RecordedSTS): object[] {
+  return calls.filter(({ form }) => form["Action"] === "AssumeRole").map(({ form }) => ({
+    role: form["RoleArn"]?.split("/").at(-1), externalID: form["ExternalId"], source: form["SourceIdentity"],
+    tags: Object.fromEntries([1, 2, 3].flatMap((i) => {
+      const key = form[`Tags.member.${i}.Key`];
+      return key === undefined ? [] : [[key, form[`Tags.member.${i}.Value`]]];
+    })),
+  }));
 }
 
 const OWN = { role: "own", externalID: "own-1", source: "own", tags: { Via: "own", team: "team-a" } };
@@ -84,22 +48,17 @@ test("STS receives the session settings of selectors, and the defaults for those
   if (folders === null) return;
   const sts = await recordSTS(t, await startMoto(t, await wheelsIn(folders[0])));
   const folder = t.testdir({ "objects.json": JSON.stringify({ apiVersion: "v1", kind: "List", items: OBJECTS }) });
-  const sidecar = await startServer("sidecar", [
-    "--from", folder, "--group", "s3.services.k8s.aws", "--token-file", fileWith(TOKEN), "--sts-endpoint", sts.url,
-    ...DEFAULTS,
-  ], ENVIRONMENT);
-  t.teardown(() => sidecar.stop());
-  await testSessions(t, new Subject(sts, sidecar.address));
+  await testSessions(t, await startSidecarClient(t, sts, folder, DEFAULTS));
 });
 
-async function testSessions(t: Test, subject: Subject): Promise<void> {
+async function testSessions(t: Test, subject: SidecarClient): Promise<void> {
   const keyIn = async (namespace: string): Promise<string | null> => {
     const { status, body } = await subject.credentials(`/namespaces/${namespace}`);
     t.equal(status, 200, body);
     return stringAt(JSON.parse(body), "AccessKeyId");
   };
   const keys = [await keyIn("team-a"), await keyIn("team-b"), await keyIn("team-c"), await keyIn("team-b")];
-  t.same(subject.assumed(), [OWN, IN_TEAM_B, IN_TEAM_C]);
+  t.same(assumed(subject.sts), [OWN, IN_TEAM_B, IN_TEAM_C]);
   t.equal(new Set(keys).size, 3, "each namespace has a session of its own");
   t.equal(keys[3], keys[1]);
   const byName = await subject.credentials("/selectors/shared");
@@ -109,5 +68,5 @@ async function testSessions(t: Test, subject: Subject): Promise<void> {
   const own = { "ExternalId": "own-1", "Tags.member.1.Key": "team", "Tags.member.1.Value": "team-a" };
   t.match(await subject.assume("own", own), { status: 403, body: /Tags: / }, "not all of its tags");
   t.match(await subject.assume("own", { ExternalId: "own-1" }), { status: 200 });
-  t.equal(subject.assumed().length, 3, "a refused request does not reach STS, and the role has one session");
+  t.equal(assumed(subject.sts).length, 3, "a refused request does not reach STS, and the role has one session");
 }
