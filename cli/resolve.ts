@@ -2,7 +2,9 @@ import { resolve } from "../shared/core/resolve.ts";
 import { SELECTORS } from "../shared/ack/selectors.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/core/context.ts";
 import type { Inventory, RoleObject } from "../shared/core/inventory.ts";
-import type { JsonObject } from "../shared/formats/json.ts";
+import { isUnrestricted, NO_EXTRAS } from "../shared/core/session.ts";
+import type { Resolution } from "../shared/core/resolution.ts";
+import { type JsonObject, parseJSON } from "../shared/formats/json.ts";
 import { roleObjectOf } from "../shared/kinds.ts";
 import { NAME_LABEL } from "../shared/formats/names.ts";
 import { apiVersionOf, DEFAULT_NAMESPACE, objectReference } from "../shared/formats/object-meta.ts";
@@ -70,7 +72,8 @@ function resolveRoot(state: State, only: Only, settings: SettingsFor<"resolve">,
   const resolved = mapWithProgress(queries, io, "resources resolved", ({ query, found }): ExplainedResource => {
     if (context === null) return resolveOne(query, inventory, decisions);
     const { session, reported, causes, nearMisses, omitted, ...resolution } = explainResource(query, found, context);
-    return isJSON ? resolution : { ...resolution, omitted, session, reported, causes, nearMisses };
+    if (isJSON) return { ...resolution, ...limitsOf(query, resolution, inventory, decisions) };
+    return { ...resolution, omitted, session, reported, causes, nearMisses };
   }).filter((one) => only.hasRole([one]));
   const faulty = faultySelectors(inventory, state.origin);
   const identities = faultyIdentities(state, decisions);
@@ -130,7 +133,18 @@ export function resolveAll(
 }
 
 function resolveOne(query: RoleObject, inventory: Inventory, settings: DecisionSettings): ResolvedResource {
-  return { resource: resourceName(query), ...resolve(inventory, query, settings) };
+  const resolution = resolve(inventory, query, settings);
+  return { resource: resourceName(query), ...resolution, ...limitsOf(query, resolution, inventory, settings) };
+}
+
+/** Returns what limits the sessions of the role, if anything does. */
+function limitsOf(
+  query: RoleObject, resolution: Resolution, inventory: Inventory, settings: DecisionSettings,
+): Pick<ResolvedResource, "limits"> {
+  const session = inventory.sourceOf(query, settings).sessionOf?.(resolution, inventory)?.settings;
+  const { policy, policyARNs, scope } = { ...NO_EXTRAS, ...session };
+  if (scope === null && isUnrestricted({ policy, policyARNs })) return {};
+  return { limits: { scope, policyARNs, policy: policy === null ? null : parseJSON(policy) } };
 }
 
 /** Returns the fields that identify a resource in JSON output. */

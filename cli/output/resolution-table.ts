@@ -1,3 +1,4 @@
+import type { SessionExtras } from "../../shared/core/session.ts";
 import { ACCOUNT_OF_CAPA, type IdentityReference } from "../../shared/core/capa-kinds.ts";
 import type { Resolution } from "../../shared/core/resolution.ts";
 import { parseRoleARN } from "../../shared/formats/arn.ts";
@@ -23,6 +24,8 @@ export interface ResolvedResource extends Resolution {
   readonly explanation?: readonly SelectorExplanation[];
   /** The number of selectors that the explanation omits. JSON output omits none. */
   readonly omitted?: number;
+  /** What limits the sessions of the role; absent if nothing does. */
+  readonly limits?: Pick<SessionExtras, "scope" | "policyARNs"> & { readonly policy: unknown };
 }
 
 const TABLE_HEADER = ["NAMESPACE", "RESOURCE", "OUTCOME", "ROLE OR REASON"];

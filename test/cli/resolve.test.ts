@@ -180,3 +180,16 @@ test("treats each selector that has a generateName as a separate selector", asyn
   t.equal(malformed.status, 1);
   t.match(malformed.stderr, /^IAMRoleSelector team-a-00001 is malformed, so controllers ignore it:\n/);
 });
+
+test("JSON output has what limits the sessions of the role", async (t) => {
+  const annotations = `ack-role-resolver.io/session-scope: service, ack-role-resolver.io/session-policy: '{"a": 1}'`;
+  const stdin = SELECTORS.replace('resourceVersion: "41"', `annotations: {${annotations}}`) + bucket("team-a");
+  const limits = { scope: "service", policyARNs: [], policy: { a: 1 } };
+  for (const flags of [[], ["--explain"]]) {
+    const { stdout } = await runCommand(["resolve", "--from", "-", "-o", "json", ...flags], { stdin });
+    t.match(JSON.parse(stdout), [{ limits }]);
+  }
+  const unlimited = { stdin: SELECTORS + bucket("team-a") };
+  const { stdout } = await runCommand(["resolve", "--from", "-", "-o", "json"], unlimited);
+  t.notMatch(stdout, "limits");
+});

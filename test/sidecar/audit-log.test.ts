@@ -197,6 +197,21 @@ test("has written both lines of a new session when the client gets it", (t) => {
   t.end();
 });
 
+test("logs the hash of a session policy, and the managed ones", (t) => {
+  const { log, lines } = new RecordedLog();
+  const audit = new AuditLog({ log, clock: new FakeClock() });
+  const { grant } = issue("a", "client");
+  if (grant.verdict !== "role") throw new Error("no role");
+  audit.obtained(grant, CREDENTIALS, { policy: "{}", policyARNs: ["arn:aws:iam::aws:policy/A"] });
+  audit.obtained(grant, CREDENTIALS, { policy: null, policyARNs: [] });
+  t.match(lines[0], {
+    session_policy_sha256: "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+    session_policy_arns: ["arn:aws:iam::aws:policy/A"],
+  });
+  t.notOk(Object.keys(lines[1] ?? {}).some((name) => name.startsWith("session_policy")));
+  t.end();
+});
+
 test("logs a client that shared a line as soon as there is room for a line of its own", async (t) => {
   const clock = new FakeClock();
   const { log, lines } = new RecordedLog();

@@ -12,6 +12,7 @@ import type { SourceStatus } from "../../shared/sources/source.ts";
 import { createRegistry } from "../../shared/server/metrics.ts";
 import { buildSidecar } from "../../sidecar/app.ts";
 import { AuditLog } from "../../sidecar/audit-log.ts";
+import { ScopedBase } from "../../sidecar/base/scoped-base.ts";
 import { BaseIdentity } from "../../sidecar/base/identity.ts";
 import { CredentialCache } from "../../sidecar/credentials/cache.ts";
 import { createIdentityMetrics } from "../../sidecar/capa/identity-metrics.ts";
@@ -72,6 +73,8 @@ export class SidecarUnderTest {
   readonly inventory = new Inventory({ runtime: "ack", origin: "file" }, INVENTORY_KINDS);
   status: SourceStatus = { loaded: true, lastSyncMs: 0, fault: null };
   readonly stsCalls: SessionRequest[] = [];
+  /** Why the credentials of the base identity cannot be limited. */
+  readonly unlimited: string[] = [];
   /** The access key IDs that signed the STS calls. */
   readonly signers: string[] = [];
   /** The web identity tokens of the STS calls that are not signed. */
@@ -106,6 +109,7 @@ export class SidecarUnderTest {
     const { profile = { closures, status: null } } = setup;
     const issuer = new Issuer({ ...options, group: options.groups, base: setup.mode ?? null }, {
       base, profile, sessions, sts,
+      scopedBase: this.#scopedBase({ base, sts, sessions }),
       isGranted: (grant) => isStillGranted(this.inventory, grant, options),
       issued: this.issued, audit: this.#audit, onAccountRejected: () => metrics.accountRejections.inc(),
     });
@@ -183,6 +187,13 @@ export class SidecarUnderTest {
     return new IdentitySecrets({
       api: this.secretServer.api, clock: this.clock, random: () => 0, namespace: SECRET_NAMESPACE,
       onRead: (result) => secretReads.inc({ result }), onAccount: () => {}, onStatus: () => {},
+    });
+  }
+
+  #scopedBase(ports: Pick<ConstructorParameters<typeof ScopedBase>[0], "base" | "sts" | "sessions">): ScopedBase {
+    return new ScopedBase({
+      ...ports, environment: {}, sessionName: "sidecar", region: null,
+      onUnlimited: (reason) => this.unlimited.push(reason),
     });
   }
 

@@ -110,3 +110,16 @@ test("trust policy exits 2 for bad input, and names it", async (t) => {
     /target: its selectors set different session settings \(external-id\); set the same values on them/,
   );
 });
+
+test("prints what a controller needs at most, and who demands the actions of other services", async (t) => {
+  const { status, stdout, stderr } = await runCommand(["trust", "policy", "--group", "s3.services.k8s.aws"]);
+  t.equal(status, 0);
+  t.match(JSON.parse(stdout), { Statement: [{ Effect: "Allow", Resource: "*" }, { Action: ["iam:PassRole"] }] });
+  t.match(stderr, /^iam:PassRole: https:\/\/docs\.aws\.amazon\.com\/IAM\//);
+  for (const flags of [["team-a"], ["--all"], ["-o", "terraform"], ["--from", "x"]]) {
+    const refused = await runCommand(["trust", "policy", "--group", "s3.services.k8s.aws", ...flags]);
+    t.match(refused, { status: 2, stderr: /--group: not supported with a name, other input, or -o/ });
+  }
+  const unknown = await runCommand(["trust", "policy", "--group", "new.services.k8s.aws"]);
+  t.match(unknown, { status: 2, stderr: /What the controllers of new\.services\.k8s\.aws need is not in the table/ });
+});

@@ -1,6 +1,8 @@
 import { test } from "tap";
+import { NOTHING_CLOSED } from "../../../shared/core/closures.ts";
 import { readSessionDefaults } from "../../../shared/core/session-defaults.ts";
 import { namespaceObject, put, removal, selectorObject } from "../../shared/objects.ts";
+import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { BASE_SECRET, ROLE_A, ROLE_SECRET, SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar-under-test.ts";
 
 const BUCKET = "kind=Bucket.v1alpha1.s3.services.k8s.aws";
@@ -222,4 +224,30 @@ test("issues the keys of a permanent base identity only if --base vend is set ex
     Token: "",
     Expiration: "2026-08-01T12:20:00Z",
   });
+});
+
+test("limits the base identity that clients get to the scope, but not the one that assumes roles", async (t) => {
+  const closures = { ...NOTHING_CLOSED, sessionScope: true };
+  const sidecar = new SidecarUnderTest({ profile: { closures, status: null } });
+  t.match((await sidecar.get("/v1/credentials")).json(), { AccessKeyId: "ASIA1" });
+  const [own] = sidecar.stsCalls;
+  t.match(own, { policy: /"s3:\*"/, sessionName: "sidecar" });
+  await sidecar.get("/v1/credentials/selectors/team-a");
+  t.equal(sidecar.signers[1], sidecar.signers[0], "the base identity itself assumes the role");
+  t.same(sidecar.unlimited, []);
+  const unknown = new SidecarUnderTest({ profile: { closures, status: null }, groups: ["new.services.k8s.aws"] });
+  t.match(await unknown.get("/v1/credentials"), { statusCode: 403 }, "nothing is handed out without a row");
+  const identities = new SidecarUnderTest({
+    profile: { closures, status: null }, groups: ["infrastructure.cluster.x-k8s.io"],
+  });
+  t.match((await identities.get("/v1/credentials")).json(), { AccessKeyId: /^ASIA/ });
+  t.same(identities.stsCalls, [], "identities limit themselves");
+});
+
+test("hands out the base identity as it is if AWS does not let it be limited", async (t) => {
+  const denied = new UpstreamSTSError("not trusted", { stsCode: "AccessDenied", stsStatus: 403 });
+  const profile = { closures: { ...NOTHING_CLOSED, sessionScope: true }, status: null };
+  const sidecar = new SidecarUnderTest({ profile, assumeRole: () => Promise.reject(denied) });
+  t.equal((await sidecar.get("/v1/credentials")).statusCode, 200);
+  t.same(sidecar.unlimited, ["not trusted"]);
 });
