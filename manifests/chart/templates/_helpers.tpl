@@ -197,10 +197,10 @@ The data of the ConfigMap from which running sidecars learn the profile, as JSON
 {{- toJson $data }}
 {{- end }}
 
-{{/* Not empty if the profile of the release closes anything of the sidecars. */}}
+{{/* Not empty if the sidecars of the release may not hand out the controllers' own role. */}}
 {{- define "ack-role-resolver.closesSidecars" -}}
 {{- $data := include "ack-role-resolver.sidecarProfile" . | fromJson }}
-{{- if and .Values.injection.enabled (or (eq $data.profile "strict") (eq ($data.base | default "") "identity-only") (eq ($data.unmatched | default "") "deny") (eq (index $data "session-scope" | default "") "service")) }}true{{ end }}
+{{- if and .Values.injection.enabled (or (eq $data.profile "strict") (eq ($data.base | default "") "identity-only") (eq ($data.unmatched | default "") "deny")) }}true{{ end }}
 {{- end }}
 
 {{/* The Pods of the controllers whose sidecar neither follows the profile nor has the profile strict (AUD-16). */}}
