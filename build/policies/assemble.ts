@@ -38,8 +38,12 @@ export function assemble(service: string, published: Published, reviewed: Review
 
 function ownActions({ recommended, called }: Published, { services, own }: Reviewed): readonly string[] {
   if (own === "all") return services.map((prefix) => `${prefix}:*`);
-  return own === "called" ? called : [...recommended, ...called];
+  const actions = own === "called" ? called : [...recommended, ...called];
+  return actions.filter((action) => !RESTRICTED.has(action));
 }
+
+/** Even the controller of IAM passes roles only to services that somebody named. */
+const RESTRICTED: ReadonlySet<string> = new Set(["iam:PassRole", "iam:CreateServiceLinkedRole"]);
 
 function dependentRows(dependent: Published["dependent"]): readonly ForeignActions[] {
   const byCalls = Map.groupBy(Object.entries(dependent), ([, calls]) => (
@@ -60,6 +64,8 @@ function isDropped(action: string, { services, drops }: Reviewed): boolean {
 
 /** Each action stands in its first row. */
 function withoutRepeated(rows: readonly ForeignActions[], own: readonly string[]): readonly ForeignActions[] {
+  const wide = rows.find(({ only, actions }) => only !== undefined && actions.some((one) => own.includes(one)));
+  if (wide !== undefined) throw new Error(`${wide.actions.join(", ")}: restricted, and an own action of the service`);
   const known: string[] = [...own];
   return rows.flatMap(({ actions, ...row }) => {
     const fresh = distinct(actions).filter((action) => !known.some((pattern) => coversAction(pattern, action)));

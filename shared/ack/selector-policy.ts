@@ -3,8 +3,9 @@ import {
 } from "../core/annotation-keys.ts";
 import type { Fault } from "../core/check.ts";
 import { by, meant, remove, type Repair, safely, set } from "../core/repair.ts";
+import { policyFaults } from "../core/policy-faults.ts";
 import {
-  policyARNFaults, policyFaults, policyLengthFault, policyTemplates, readPolicyARNs,
+  policyARNFaults, policyLengthFault, policyTemplates, readPolicyARNs,
 } from "../core/session-policy.ts";
 import { NAMESPACE_FIX, NO_NAMESPACE } from "./selector-session.ts";
 import { SCOPE_NAMES } from "../core/session.ts";

@@ -1,5 +1,6 @@
 import type { Fault, QuickCheck } from "../core/check.ts";
-import { isACKGroup } from "../core/ack-groups.ts";
+import { INFRASTRUCTURE_GROUP } from "../core/capa-kinds.ts";
+import { environmentOf } from "./controller-arguments.ts";
 import { type Container, decodePod, isPod, podTemplateOf } from "../core/pod.ts";
 import { combinedPolicies } from "../core/session-policies.ts";
 import { scopeOf } from "../core/session-scope.ts";
@@ -31,19 +32,23 @@ export const AUD_17: QuickCheck<StoredPod> = {
     const fault = scopeFault(groupsOf(sidecar));
     if (fault !== null) yield { path, message: `with ${SCOPE}, the sidecar issues no session of a role`, fix: fault };
     if (closures.base) return;
-    const message = `the sidecar hands out the credentials of its own role, which ${SCOPE} does not limit`;
+    const message = `the sidecar hands out the credentials of its own role, which ${SCOPE} does not limit, unless it `
+      + "uses IRSA or its role may assume itself";
     const repairs = isPod(object) ? [] : argumentRepairs(sidecar, path, CLOSE_BASE);
     yield { path, message, fix: `set ${CLOSE_BASE} of the sidecar`, repairs };
   },
 };
 
-/** Returns the groups in the arguments of the sidecar. */
-function groupsOf({ words }: Container): readonly string[] {
+/** Returns the groups of the sidecar that need a row in the table, by its arguments or its variable. */
+function groupsOf(sidecar: Container): readonly string[] {
+  const { words } = sidecar;
   const { flag } = SETTINGS.group;
   const values = words.flatMap((word, i) => (
     word.startsWith(`${flag}=`) ? [word.slice(flag.length + 1)] : word === flag ? [words[i + 1] ?? ""] : []
   ));
-  return values.flatMap((value) => value.split(",")).filter(isACKGroup);
+  const variable = environmentOf(sidecar).get("ACK_ROLE_RESOLVER_GROUP") ?? "";
+  const groups = (values.length > 0 ? values : [variable]).flatMap((value) => value.split(","));
+  return groups.filter((group) => group !== "" && group !== INFRASTRUCTURE_GROUP);
 }
 
 /** Returns why sessions cannot be limited to what the controllers of the groups need, with what to do; or null. */

@@ -1,3 +1,4 @@
+import { differingExtras } from "./session-annotations.ts";
 import { listOf } from "../formats/text.ts";
 import type { Endpoint, Inventory } from "./inventory.ts";
 import {
@@ -31,10 +32,14 @@ export function grantRole(inventory: Inventory, roleARN: string, query: RoleQuer
   return forResources(inventory, query, (ofResources) => granter.ofRole(inventory, roleARN, ofResources));
 }
 
-/** Whether the role of an earlier grant is still granted, in the namespace that its session tags contain, if any. */
+/**
+ * Whether the role of an earlier grant is still granted with the same session settings, in the namespace that its
+ * session contains, if any.
+ */
 export function isStillGranted(inventory: Inventory, grant: RoleGrant, query: RoleQuery): boolean {
-  const { roleARN, namespace: scope = query.scope } = grant;
-  return grantRole(inventory, roleARN, { ...query, scope }).verdict === "role";
+  const { roleARN, extras, namespace: scope = query.scope } = grant;
+  const current = grantRole(inventory, roleARN, { ...query, scope });
+  return current.verdict === "role" && differingExtras(current.extras, extras).length === 0;
 }
 
 /**

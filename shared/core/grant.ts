@@ -6,7 +6,7 @@ import type { Labels } from "../formats/label-selector.ts";
 import { firstNames, quote } from "../formats/text.ts";
 import { LIMITS } from "./limits.ts";
 import type { RoleOwner } from "./role-target.ts";
-import type { SessionExtras } from "./session.ts";
+import { NO_EXTRAS, type SessionExtras } from "./session.ts";
 
 /** The identity whose credentials the sidecar may issue, or a denial. */
 export type Grant =
@@ -175,7 +175,8 @@ export function listed(names: Iterable<string>, separator = ", "): Listed {
  * role can have different tags: a tag can contain the API group.
  */
 function identityOf(grant: Grant): string {
-  return JSON.stringify([describeGrant(grant), grant.verdict === "role" ? grant.extras.tags : []]);
+  const { tags, policy, policyARNs, scope } = grant.verdict === "role" ? grant.extras : NO_EXTRAS;
+  return JSON.stringify([describeGrant(grant), tags, policy, policyARNs, scope]);
 }
 
 function describeGrant(grant: Grant): string {

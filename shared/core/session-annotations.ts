@@ -12,7 +12,7 @@ import { LIMITS } from "./limits.ts";
 import type { SelectorSpec } from "./iamroleselector.ts";
 import { policyTemplates, readPolicyARNs, writtenPolicy } from "./session-policy.ts";
 import {
-  MAX_TAGS, NO_EXTRAS, RESERVED_PREFIX, SCOPE_NAMES, SESSION_NAME_LIMITS, type SessionExtras, type SessionTag,
+  MAX_TAGS, NO_EXTRAS, RESERVED_PREFIX, scopeNamed, SESSION_NAME_LIMITS, type SessionExtras, type SessionTag,
   TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits,
 } from "./session.ts";
 
@@ -34,7 +34,7 @@ export function readExtras(object: JsonObject, spec: SelectorSpec): SessionExtra
     durationSeconds: readDuration(read(DURATION_SECONDS_ANNOTATION) ?? ""),
     policy: policy === null ? null : policyOf(policy, spec),
     policyARNs: readPolicyARNs(read(SESSION_POLICY_ARNS_ANNOTATION) ?? ""),
-    scope: SCOPE_NAMES.find((one) => one === read(SESSION_SCOPE_ANNOTATION)) ?? null,
+    scope: scopeNamed(read(SESSION_SCOPE_ANNOTATION)),
   };
 }
 

@@ -1,5 +1,6 @@
 import { ResolverError } from "../formats/errors.ts";
 import type { JsonObject } from "../formats/json.ts";
+import { policyFaults } from "./policy-faults.ts";
 import { parsePolicy, policyLengthFault } from "./session-policy.ts";
 import { allowStatements, denyStatements, type SessionScope } from "./session-scope.ts";
 import { isUnrestricted, type SessionRequest } from "./session.ts";
@@ -19,24 +20,32 @@ export function combinedPolicies(
 ): SessionPolicies {
   if (!isUnrestricted(own) && !isUnrestricted(requested)) throw new ResolverError("ERR_SESSION_POLICY", TWO_LISTS);
   const written = isUnrestricted(own) ? requested : own;
-  if (scope === null) return written;
-  const policy = written.policy === null ? {} : parsePolicy(written.policy);
-  if (policy === null) throw new ResolverError("ERR_SESSION_POLICY", "The session policy is not a JSON object.");
+  return scope === null ? written : limitedTo(scope, written);
+}
+
+function limitedTo(scope: SessionScope, written: SessionPolicies): SessionPolicies {
   const isOnly = isUnrestricted(written);
   const statements = isOnly ? allowStatements(scope) : denyStatements(scope);
-  const limited = { policy: policyText(policy, statements), policyARNs: written.policyARNs };
-  const fault = policyLengthFault(limited.policy, limited.policyARNs);
-  if (fault === null) return limited;
+  const limited = { policy: withStatements(written.policy, statements), policyARNs: written.policyARNs };
+  const tooLong = policyLengthFault(limited.policy, limited.policyARNs);
+  if (tooLong === null) return limited;
   const fix = isOnly ? "Run a sidecar for each group" : "Shorten the session policy";
-  throw new ResolverError("ERR_SESSION_SCOPE", `With the session scope, ${fault}. ${fix}, or write `
+  throw new ResolverError("ERR_SESSION_SCOPE", `With the session scope, ${tooLong}. ${fix}, or write `
     + "ack-role-resolver.io/session-scope: none into the selector.");
+}
+
+/** Without a Version, a policy has no variables, and that must stay so. */
+function withStatements(text: string | null, statements: readonly JsonObject[]): string {
+  const [fault] = text === null ? [] : policyFaults(text);
+  if (fault !== undefined) {
+    throw new ResolverError("ERR_SESSION_POLICY", `The session policy is rejected: ${fault.message}.`);
+  }
+  const policy: JsonObject = text === null ? { Version: VERSION } : parsePolicy(text) ?? {};
+  const own = [policy["Statement"] ?? []].flat();
+  return JSON.stringify({ ...policy, Statement: [...own, ...statements] });
 }
 
 const TWO_LISTS = "The IAMRoleSelector of the role has session policies, and STS cannot limit a session to what they "
   + "and those of the request allow. Remove Policy and PolicyArns from the request, or the annotations "
   + "ack-role-resolver.io/session-policy and session-policy-arns.";
 
-function policyText(policy: JsonObject, statements: readonly JsonObject[]): string {
-  const own = [policy["Statement"] ?? []].flat();
-  return JSON.stringify({ Version: VERSION, ...policy, Statement: [...own, ...statements] });
-}

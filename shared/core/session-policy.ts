@@ -1,7 +1,7 @@
 import { type ARN, parseARN } from "../formats/arn.ts";
-import { isJsonObject, type JsonObject, parseJSON } from "../formats/json.ts";
+import { excessOf, isJsonObject, type JsonObject, parseJSON } from "../formats/json.ts";
 import { countOf, quote } from "../formats/text.ts";
-import { MAX_POLICY_ARNS, MAX_POLICY_LENGTH, POLICY_PATTERN } from "./session.ts";
+import { MAX_POLICY_ARNS, MAX_POLICY_LENGTH } from "./session.ts";
 
 // The session policies of a selector: https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies.html#policies_session
 
@@ -11,14 +11,20 @@ const TEMPLATE = /(?<!\$)\{(selector|account|group|namespace|kind)\}/g;
 /** Returns the value of a template; null if it is not known yet, so that the template stays. */
 export type TemplateValue = (name: string) => string | null;
 
-/** Parses a policy; null if it is not a JSON object, or longer than STS accepts it. */
+/**
+ * Parses a policy; null if it is not a JSON object, longer than STS accepts it, or nested deeper than any policy, so
+ * that no reader of selectors can fail on it.
+ */
 export function parsePolicy(text: string): JsonObject | null {
   const value = text.length > MAX_TEXT ? undefined : parseJSON(text);
-  return isJsonObject(value) ? value : null;
+  return isJsonObject(value) && excessOf(value, BOUNDS) === null ? value : null;
 }
 
+/** A condition is the deepest part: policy, statements, statement, conditions, operator, values, value. */
+const BOUNDS = { maxDepth: 8, maxValues: 2_000 } as const;
+
 /** The longest annotation that is parsed. Blanks do not count for STS, because the policy is sent without them. */
-const MAX_TEXT = 16_384;
+export const MAX_TEXT = 16_384;
 
 /**
  * Returns the policy as the sidecar sends it: without blanks, and with the values of its templates. They stand only in
@@ -38,59 +44,6 @@ function filled(text: string, valueOf: TemplateValue): string {
 /** Returns the names of the templates in a policy. */
 export function policyTemplates(text: string): readonly string[] {
   return [...new Set(Array.from(text.matchAll(TEMPLATE), ([, name = ""]) => name))];
-}
-
-/** A fault of a policy, and the policy without it if only one can be meant. */
-export interface PolicyFault {
-  readonly message: string;
-  readonly repaired: JsonObject | null;
-}
-
-/** Returns the faults of an inline session policy. The message does not contain the policy. */
-export function policyFaults(text: string): readonly PolicyFault[] {
-  const policy = parsePolicy(text);
-  if (policy === null) return [{ message: "the policy is not a JSON object", repaired: null }];
-  const written = JSON.stringify(policy);
-  const faults = POLICY_PATTERN.test(written) ? [] : [{
-    message: "the policy contains characters that STS does not accept", repaired: null,
-  }];
-  return [...faults, ...statementFaults(policy)];
-}
-
-const FORBIDDEN = ["Principal", "NotPrincipal"];
-const EFFECTS = ["Allow", "Deny"];
-
-function statementFaults(policy: JsonObject): readonly PolicyFault[] {
-  const statements = [policy["Statement"] ?? []].flat() as readonly unknown[];
-  if (statements.length === 0) return [{ message: "the policy has no Statement", repaired: null }];
-  const repairedWith = (index: number, statement: JsonObject): JsonObject => (
-    { ...policy, Statement: statements.with(index, statement) }
-  );
-  return statements.flatMap((statement, i): readonly PolicyFault[] => {
-    const place = `Statement ${i + 1} of the policy`;
-    if (!isJsonObject(statement)) return [{ message: `${place} is not an object`, repaired: null }];
-    return [
-      ...FORBIDDEN.filter((name) => name in statement).map((name) => {
-        const { [name]: _removed, ...rest } = statement;
-        const message = `${place} has ${name}, which STS rejects: the session itself is the principal`;
-        return { message, repaired: repairedWith(i, rest) };
-      }),
-      ...effectFaults(statement, place, (fixed) => repairedWith(i, fixed)),
-      ...[["Action", "NotAction"], ["Resource", "NotResource"]].filter((names) => (
-        names.filter((name) => name in statement).length !== 1
-      )).map((names) => ({ message: `${place} must have either ${names.join(" or ")}`, repaired: null })),
-    ];
-  });
-}
-
-function effectFaults(
-  statement: JsonObject, place: string, repairedWith: (statement: JsonObject) => JsonObject,
-): readonly PolicyFault[] {
-  const { Effect: effect } = statement;
-  if (EFFECTS.some((one) => one === effect)) return [];
-  const meant = EFFECTS.find((one) => one.toLowerCase() === String(effect).trim().toLowerCase());
-  const repaired = meant === undefined ? null : repairedWith({ ...statement, Effect: meant });
-  return [{ message: `the Effect of ${place} is neither Allow nor Deny`, repaired }];
 }
 
 /** Returns the ARNs of a list `ARN,...`, sorted, so that their order does not matter. */

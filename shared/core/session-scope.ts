@@ -127,12 +127,19 @@ export function denyStatements({ actions, restricted }: SessionScope): readonly 
   }))];
 }
 
-/** A negated operator also holds if the request does not have the key. */
+/** A negated condition also holds if the request does not have the key. */
 function conditionOf(only: readonly Only[], not: "" | "Not"): JsonObject {
-  const byOperator = Map.groupBy(only, ({ values }) => (
-    `String${not}${values.some((value) => value.includes(ANY)) ? "Like" : "Equals"}`
-  ));
+  const conditions = only.map((one) => conditionOn(one, not));
+  const byOperator = Map.groupBy(conditions, ({ operator }) => operator);
   return Object.fromEntries(Array.from(byOperator, ([operator, same]) => (
     [operator, Object.fromEntries(same.map(({ key, values }) => [key, [...values]]))]
   )));
+}
+
+function conditionOn({ key, values }: Only, not: "" | "Not"): Only & { readonly operator: string } {
+  if (values.length === 1 && values[0] === "true") {
+    return not === "" ? { operator: "Bool", key, values } : { operator: "BoolIfExists", key, values: ["false"] };
+  }
+  const isLike = values.some((value) => value.includes(ANY));
+  return { operator: `String${not}${isLike ? "Like" : "Equals"}`, key, values };
 }

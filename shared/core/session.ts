@@ -29,6 +29,10 @@ export interface SessionExtras {
 export const SCOPE_NAMES = ["service", "none"] as const;
 export type ScopeName = (typeof SCOPE_NAMES)[number];
 
+export function scopeNamed(text: string | null): ScopeName | null {
+  return SCOPE_NAMES.find((one) => one === text) ?? null;
+}
+
 export const NO_EXTRAS: SessionExtras = {
   externalID: null, sessionName: null, sourceIdentity: null, tags: [], durationSeconds: null, policy: null,
   policyARNs: [], scope: null,

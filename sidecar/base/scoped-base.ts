@@ -34,7 +34,8 @@ export class ScopedBase {
   async get(policies: SessionPolicies): Promise<Credentials | null> {
     const { base, sessions, environment, sessionName, region, onUnlimited } = this.#ports;
     const { arn } = await base.whenVerified();
-    const roleARN = environment["AWS_ROLE_ARN"] ?? roleOf(arn);
+    const token = tokenOf(environment, arn);
+    const roleARN = token?.roleARN ?? roleOf(arn);
     if (roleARN === null) {
       onUnlimited(`${arn} is not a session of a role`);
       return null;
@@ -45,20 +46,37 @@ export class ScopedBase {
     };
     const key = sessionKey(request, { identity: arn, region, owner: "base" });
     try {
-      return await sessions.get({ key, grantedBy: this, load: (signal) => this.#load(request, signal) });
+      return await sessions.get({ key, grantedBy: this, load: (signal) => this.#load(request, token, signal) });
     } catch (error) {
-      if (!(error instanceof UpstreamSTSError)) throw error;
+      // With the token of IRSA, STS can always limit the session.
+      const isRefused = token === null && error instanceof UpstreamSTSError && REFUSALS.has(error.stsCode);
+      if (!isRefused) throw error;
       onUnlimited(error.message);
       return null;
     }
   }
 
-  async #load(request: SessionRequest, signal: AbortSignal): Promise<Credentials> {
-    const { base, sts, environment } = this.#ports;
-    const file = environment["AWS_WEB_IDENTITY_TOKEN_FILE"];
-    if (file === undefined) return sts.assumeRole(await base.get(), request, signal);
-    return sts.assumeRoleWithWebIdentity((await readFile(file, "utf8")).trim(), request, signal);
+  async #load(request: SessionRequest, token: TokenSource | null, signal: AbortSignal): Promise<Credentials> {
+    const { base, sts } = this.#ports;
+    if (token === null) return sts.assumeRole(await base.get(), request, signal);
+    return sts.assumeRoleWithWebIdentity((await readFile(token.file, "utf8")).trim(), request, signal);
   }
+}
+
+/** What STS says for good of a role that assumes itself. */
+const REFUSALS: ReadonlySet<string> = new Set(["AccessDenied", "AccessDeniedException", "PackedPolicyTooLarge"]);
+
+interface TokenSource {
+  readonly file: string;
+  readonly roleARN: string;
+}
+
+/** Returns the token from which the base identity is; null if it is not from one, whatever the variables say. */
+function tokenOf(environment: ScopedBasePorts["environment"], arn: string): TokenSource | null {
+  const { AWS_WEB_IDENTITY_TOKEN_FILE: file = "", AWS_ROLE_ARN: roleARN = "" } = environment;
+  const [own, role] = [partsOf(arn), partsOf(roleARN)];
+  const isOwn = own?.isSession === true && own.accountID === role?.accountID && own.roleName === role.roleName;
+  return file !== "" && isOwn ? { file, roleARN } : null;
 }
 
 /** Returns the role of a session, whose ARN does not tell the path of the role; null for a user. */

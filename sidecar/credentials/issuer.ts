@@ -99,6 +99,8 @@ const DURATION_SECONDS = MAX_CHAINED_SECONDS;
 const DURATION_FIELD = "duration-seconds of the selector";
 const DEFAULT_SESSION: RequestedSession = { durationSeconds: DURATION_SECONDS, policy: null, policyARNs: [] };
 
+const PROFILE_CHANGED = "The profile of the installation has changed while the request waited. Retry.";
+
 /** Whether the client receives the session of the default settings, or a shorter part of it. */
 function isDefault(requested: RequestedSession): boolean {
   return requested.durationSeconds <= DURATION_SECONDS && isUnrestricted(requested);
@@ -132,7 +134,10 @@ export class Issuer {
       this.#checkAllowed(grant);
       if (this.#account !== null) this.#checkAccount(accountOfARN(grant.roleARN));
     }
-    const session = await this.#session(grant, requested);
+    const { profile } = this.#ports;
+    const { closures } = profile;
+    const session = await this.#session(grant, requested, kind);
+    if (profile.closures !== closures) throw new ResolverError("ERR_STS_UNAVAILABLE", PROFILE_CHANGED);
     const { credentials } = session;
     // A client whose request timed out does not receive the credentials, so the credentials must not pin the account.
     if (isLate()) return { credentials, shared: null };
@@ -149,9 +154,12 @@ export class Issuer {
     return { ...shared, credentials, entry, stored, repeats };
   }
 
-  async #session(grant: Exclude<Grant, Denial> | SessionGrant, requested: RequestedSession): Promise<KeyedSession> {
+  async #session(
+    grant: Exclude<Grant, Denial> | SessionGrant, requested: RequestedSession, kind: IssuedKind,
+  ): Promise<KeyedSession> {
     if (grant.verdict === "role") return this.#roleSession(grant, requested);
-    if (grant.verdict === "base") return { sessionKey: "base", credentials: await this.#baseSession() };
+    // The base identity of a tool is that of an identity of Cluster API, which has limits of its own.
+    if (grant.verdict === "base") return { sessionKey: "base", credentials: await this.#baseSession(kind === "tool") };
     return { sessionKey: grant.sessionKey, credentials: await grant.get() };
   }
 
@@ -185,14 +193,16 @@ export class Issuer {
     throw new ResolverError("ERR_SELECTOR_NOT_GRANTED", message);
   }
 
-  async #baseSession(): Promise<Credentials> {
+  async #baseSession(isExempt: boolean): Promise<Credentials> {
     const { base, profile } = this.#ports;
     const isClosed = (): boolean => profile.closures.base;
     if (isClosed()) return base.getStandIn();
     const credentials = await base.get();
     // The profile can change while the request waits.
     if (isClosed()) return base.getStandIn();
-    if (credentials.sessionToken !== null || this.#settings.base === "vend") return this.#limited(credentials);
+    if (credentials.sessionToken !== null || this.#settings.base === "vend") {
+      return isExempt ? credentials : this.#limited(credentials);
+    }
     throw new ResolverError(
       "ERR_BASE_LONG_LIVED",
       "The sidecar's base identity is a long-lived access key. " +
@@ -203,7 +213,7 @@ export class Issuer {
   /** Gets the credentials of the base identity that clients get, if a scope limits them. */
   async warmBase(): Promise<void> {
     const { closures } = this.#ports.profile;
-    if (closures.sessionScope && !closures.base) await this.#baseSession();
+    if (closures.sessionScope && !closures.base) await this.#baseSession(false);
   }
 
   /** The base identity assumes the granted roles itself, with credentials that are not limited. */

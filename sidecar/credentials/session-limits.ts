@@ -8,6 +8,8 @@ import type { LiveClosures } from "../installed-profile.ts";
 /** What limits the sessions that a sidecar issues: session policies, and what its controllers need. */
 export class SessionLimits {
   readonly #groups: readonly string[];
+  /** Whether the sidecar also serves Cluster API, which needs more than any controller of ACK. */
+  readonly #isMixed: boolean;
   readonly #profile: Pick<LiveClosures, "closures">;
   /** Null until a session is limited to it. */
   #scope: SessionScope | null = null;
@@ -15,6 +17,7 @@ export class SessionLimits {
   constructor(groups: readonly string[], profile: Pick<LiveClosures, "closures">) {
     // Cluster API has no row in the table: its identities limit their sessions themselves.
     this.#groups = groups.filter((group) => group !== INFRASTRUCTURE_GROUP);
+    this.#isMixed = this.#groups.length < groups.length;
     this.#profile = profile;
   }
 
@@ -30,7 +33,8 @@ export class SessionLimits {
 
   /** Returns the session policies of the base identity for clients; null if nothing limits it. Throws as above. */
   get basePolicies(): SessionPolicies | null {
-    const scope = defaultScope(this.#profile.closures) === "none" ? null : this.#serviceScope();
+    const isLimited = !this.#isMixed && defaultScope(this.#profile.closures) === "service";
+    const scope = isLimited ? this.#serviceScope() : null;
     return scope === null ? null : combinedPolicies(NO_EXTRAS, NO_EXTRAS, scope);
   }
 

@@ -1,3 +1,4 @@
+import { checkProfileKnown } from "../installed-profile.ts";
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ErrorCode, ResolverError } from "../../shared/formats/errors.ts";
@@ -54,6 +55,7 @@ async function assumeRole({ form, caller, region, request, options, ports }: STS
   const { durationSeconds, roleARN } = requested;
   checkCaller(caller, requested);
   if (!source.status.loaded) throw notLoaded(source.status);
+  checkProfileKnown(ports.profile);
   const { knowledge } = answers;
   const grant = grantRole(knowledge.inventory, roleARN, options);
   const current = (): Grant => (

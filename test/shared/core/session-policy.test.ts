@@ -1,8 +1,9 @@
 import { assert, constantFrom, property, string } from "fast-check";
 import { test } from "tap";
 import { isJsonObject, parseJSON } from "../../../shared/formats/json.ts";
+import { policyFaults } from "../../../shared/core/policy-faults.ts";
 import {
-  policyARNFaults, policyFaults, policyLengthFault, policyTemplates, readPolicyARNs, writtenPolicy,
+  policyARNFaults, policyLengthFault, policyTemplates, readPolicyARNs, writtenPolicy,
 } from "../../../shared/core/session-policy.ts";
 
 const STATEMENT = { Effect: "Allow", Action: "s3:*", Resource: "arn:aws:s3:::{namespace}-*" };

@@ -109,7 +109,8 @@ const limits = (object: JsonObject): string[] => linesOf(object, scoped, "AUD-17
 const groups = (...all: readonly string[]): Parts => ({
   args: [...all.map((group) => `--group=${group}.services.k8s.aws`), "--session-scope=service", "--base=identity-only"],
 });
-const OWN = "the sidecar hands out the credentials of its own role, which --session-scope=service does not limit; ";
+const OWN = "the sidecar hands out the credentials of its own role, which --session-scope=service does not limit, "
+  + "unless it uses IRSA or its role may assume itself; ";
 
 testRows("AUD-17 reports a sidecar that the session scope stops, or does not limit", limits, [
   ["a known group", pod(groups("s3"))],
