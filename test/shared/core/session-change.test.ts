@@ -14,7 +14,11 @@ test("tells what lets sessions do more", (t) => {
   const told = (before: SessionLimits, after: SessionLimits): readonly string[] => widenings(before, after, "none");
   t.same(told(listing(S3), NONE), ["no session policy is left"]);
   t.same(told(NONE, listing(S3)), [], "a first policy limits");
-  t.same(told(listing(S3, READ), listing(S3)), []);
+  t.same(told(listing(S3, READ), listing(S3)), [`"${READ}" is gone, and can have denied something`]);
+  const dated = (Version: string): SessionLimits => (
+    { ...NONE, policy: JSON.stringify({ Version, Statement: [ALLOW] }) }
+  );
+  t.same(told(dated("2012-10-17"), dated("2008-10-17")), ["the session policy has another Version"]);
   t.same(told(listing(S3), listing(S3, READ)), [`the session policies also allow what "${READ}" allows`]);
   t.same(told(inline(ALLOW), inline(ALLOW, DENY)), []);
   t.same(told(inline(ALLOW, DENY), inline(ALLOW)), ["the session policy lacks a statement that denied"]);
@@ -25,6 +29,7 @@ test("tells what lets sessions do more", (t) => {
   t.same(told({ ...NONE, scope: "service" }, NONE), ["the session scope ends"]);
   t.same(widenings({ ...NONE, scope: "service" }, NONE, "service"), [], "the default is the scope");
   t.same(widenings(NONE, { ...NONE, scope: "none" }, "service"), ["the session scope ends"]);
+  t.same(told(NONE, { ...NONE, scope: "none" }), ["the session scope ends"], "sidecars can have another default");
   t.end();
 });
 

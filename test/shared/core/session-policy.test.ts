@@ -20,9 +20,21 @@ test("names the faults of a session policy, and corrects those of which only one
   );
   t.same(told(policy(STATEMENT)), []);
   t.same(told(JSON.stringify({ Statement: STATEMENT })), [], "a single statement");
-  t.same(told("{"), [["the policy is not a JSON object", false]]);
-  t.same(told("[]"), [["the policy is not a JSON object", false]]);
-  t.same(told(" ".repeat(20_000) + policy(STATEMENT)), [["the policy is not a JSON object", false]], "too long");
+  t.same(told("{"), [["the policy is not a JSON object, or nested too deeply", false]]);
+  t.same(told("[]"), [["the policy is not a JSON object, or nested too deeply", false]]);
+  t.same(told(" ".repeat(20_000) + policy(STATEMENT)), [["the policy has more than 16384 characters", false]]);
+  const deep = `${"[".repeat(4000)}${"]".repeat(4000)}`;
+  t.same(told(`{"Statement": ${deep}}`), [["the policy is not a JSON object, or nested too deeply", false]]);
+  t.equal(writtenPolicy(`{"Statement": ${deep}}`, () => "x").length, 8015, "no reader fails on it");
+  t.same(told(policy({ ...STATEMENT, effect: "Allow" })), [
+    ['Statement 1 of the policy has "effect", which no statement has', true],
+  ]);
+  t.same(told(JSON.stringify({ statement: [], Statement: [STATEMENT] })), [
+    ['the policy has "statement", which no policy has', true],
+  ]);
+  t.same(told(JSON.stringify({ Version: "2012-10-18", Statement: STATEMENT })), [
+    ["the Version of the policy is not 2012-10-17", true],
+  ]);
   t.same(told("{}"), [["the policy has no Statement", false]]);
   t.same(told(policy({ ...STATEMENT, Principal: "*" })), [
     ["Statement 1 of the policy has Principal, which STS rejects: the session itself is the principal", true],

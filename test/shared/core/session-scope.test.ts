@@ -33,9 +33,10 @@ test("the groups of one sidecar add up, and so do the values of what they restri
     key: "iam:PassedToService", values: ["events.amazonaws.com", "lambda.amazonaws.com", "s3.amazonaws.com"],
   }]);
   t.notOk(scope.actions.includes("s3:GetObject"), "s3:* covers it");
-  const secrets = scope.restricted.find(({ actions }) => actions.includes("secretsmanager:GetSecretValue"));
-  t.same(secrets?.resources, ["arn:*:secretsmanager:*:*:secret:events!*"]);
-  const secretsManager = scopeOf(["secretsmanager.services.k8s.aws", "eventbridge.services.k8s.aws"]);
+  const rds = scopeOf(["rds.services.k8s.aws"]).restricted;
+  const secrets = rds.find(({ actions }) => actions.includes("secretsmanager:CreateSecret"));
+  t.same(secrets?.resources, ["arn:*:secretsmanager:*:*:secret:rds!*"]);
+  const secretsManager = scopeOf(["secretsmanager.services.k8s.aws", "rds.services.k8s.aws"]);
   t.notOk(secretsManager.restricted.some(({ actions }) => actions.some((one) => one.startsWith("secretsmanager:"))));
   t.end();
 });
