@@ -42,10 +42,10 @@ function ownActions(
   if (own === "all") return services.map((prefix) => `${prefix}:*`);
   const actions = own === "called" ? called : [...recommended, ...called];
   // Even the controller of IAM passes roles only to services that somebody named.
-  const restricted = [
+  const restricted = new Set([
     ...(passTo.length > 0 ? ["iam:PassRole"] : []), ...(linkedRoles.length > 0 ? ["iam:CreateServiceLinkedRole"] : []),
-  ];
-  return actions.filter((action) => !restricted.includes(action));
+  ]);
+  return actions.filter((action) => !restricted.has(action));
 }
 
 function dependentRows(dependent: Published["dependent"]): readonly ForeignActions[] {
