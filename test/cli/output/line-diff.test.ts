@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "tap";
+import { hasCommand } from "../../optional-command.ts";
 import { lineChanges, linesOf, unifiedHunks } from "../../../cli/output/line-diff.ts";
 
 const apply = (before: readonly string[], after: readonly string[]): string => {
@@ -37,12 +38,13 @@ test("the diff of random texts is one that patch applies", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "line-diff-"));
   t.teardown(() => { rmSync(folder, { recursive: true }); });
   const file = join(folder, "a.yaml");
+  const canPatch = hasCommand(t, "patch");
   const lines = array(constantFrom("a", "b", "c", "d e", ""), { maxLength: 12 });
   assert(property(lines, lines, constantFrom("", "\n"), integer({ min: 0, max: 3 }), (one, other, end, context) => {
     const [before, after] = [one.join("\n") + end, other.join("\n") + end];
     equal(apply(linesOf(before), linesOf(after)), after);
     const hunks = unifiedHunks(before, after, context);
-    if (hunks === "" || after === "") return;
+    if (hunks === "" || after === "" || !canPatch) return;
     writeFileSync(file, before);
     const { status, stdout } = spawnSync("patch", [file], {
       input: `--- a.yaml\n+++ a.yaml\n${hunks}`, encoding: "utf8",

@@ -7,6 +7,7 @@ import { readManifests } from "../../../shared/files/manifest-reader.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import type { StateObject } from "../../../cli/input/state.ts";
 import { type RenderedRepair, RepairRenderer } from "../../../cli/output/repairs.ts";
+import { hasCommand } from "../../optional-command.ts";
 
 const ROLE = "arn:aws:iam::111122223333:role/a";
 const SELECTOR = {
@@ -112,27 +113,34 @@ test("the command for a file makes exactly the edit in the file", async (t) => {
     + "metadata: {name: it's $(x)} # c\nspec:\n  a: 3\n  b: [x]";
   const dir = t.testdir({ "it's a.yaml": text, "-b.yaml": `${text}\n`, "c.yaml": "kind: Namespace\napiVersion: v1\n"
     + "metadata: {name: team-a}\n" });
+  const canPatch = hasCommand(t, "patch");
   const run = (name: string, ...edits: readonly Edit[]): RenderedRepair | undefined => {
     const file = path.join(dir, name);
     const objects = [...manifests(file), ...manifests(path.join(dir, "c.yaml"))];
     const [judged] = objects;
     const repair = judged && render(objects, judged, edits);
+    if (!canPatch) return repair;
     const { status, stdout } = shell(repair?.commands ?? ["false"], dir);
     t.equal(status, 0, stdout);
     return repair;
   };
+  const reads = (name: string, expected: string | RegExp): void => {
+    if (!canPatch) return;
+    const written = readFileSync(path.join(dir, name), "utf8");
+    t.ok(typeof expected === "string" ? written === expected : expected.test(written), `${name}: ${written}`);
+  };
   const repair = run("it's a.yaml", set(["spec", "a"], "$(touch evil)"), set(["spec", "b", 1], "y"));
   t.match(repair, { changes: [{ file: path.join(dir, "it's a.yaml"), line: 6, patch: [{}, {}] }] });
   const edited = text.replace("a: 3", 'a: "$$(touch evil)"').replace("[x]", '[x, "y"]');
-  t.equal(readFileSync(path.join(dir, "it's a.yaml"), "utf8"), edited);
+  reads("it's a.yaml", edited);
   const label = { ...set(["metadata", "labels", "a"], "x"), of: NAMESPACE };
   t.equal(run("-b.yaml", remove(["spec", "a"]), label)?.commands.length, 2, "one for each file");
-  t.equal(readFileSync(path.join(dir, "-b.yaml"), "utf8"), `${text.replace("  a: 3\n", "")}\n`);
-  t.match(readFileSync(path.join(dir, "c.yaml"), "utf8"), "{name: team-a, labels: {a: x}}");
+  reads("-b.yaml", `${text.replace("  a: 3\n", "")}\n`);
+  reads("c.yaml", /\{name: team-a, labels: \{a: x\}\}/);
   run("c.yaml", { ...set([], BUCKET), of: { ...NAMESPACE, kind: "Bucket", name: "logs" } });
-  t.match(readFileSync(path.join(dir, "c.yaml"), "utf8"), "\n---\napiVersion: s3.services.k8s.aws/v1alpha1\n");
+  reads("c.yaml", /\n---\napiVersion: s3\.services\.k8s\.aws\/v1alpha1\n/);
   t.match(run("c.yaml", remove([])), { changes: [{ patch: [{ op: "remove", path: "" }] }] });
-  t.match(readFileSync(path.join(dir, "c.yaml"), "utf8"), /^---\napiVersion: s3/);
+  reads("c.yaml", /^---\napiVersion: s3/);
 });
 
 test("prints no command for a file that it would not change in the same way", async (t) => {
