@@ -167,8 +167,8 @@ const FLAG_HELP: Partial<Readonly<Record<SettingName, FlagHelp>>> = {
       + "consecutive ports",
   }),
   healthListen: rare("Server", "address of /healthz, /readyz, /startupz and /metrics"),
-  group: help(
-    "Grants", "API group of the controller that this sidecar serves, such as s3.services.k8s.aws",
+  group: rareIn(
+    ["trust policy"], "Grants", "API group of the controller that this sidecar serves, such as s3.services.k8s.aws",
     { "trust policy": "print what the controller of this API group needs at most: the session scope service" },
     { "trust policy": "Question" },
   ),
@@ -203,7 +203,7 @@ const FLAG_HELP: Partial<Readonly<Record<SettingName, FlagHelp>>> = {
     "Grants", "vend issues the sidecar's own credentials to clients; identity-only issues keys that only /sts "
       + "accepts (default: vend if the sidecar's own credentials have a session token)",
   ),
-  sessionScope: help(
+  sessionScope: rare(
     "Grants", "service limits each session to what its controller needs; none leaves it what the role may (default: "
       + "service with --profile strict, else none)",
   ),

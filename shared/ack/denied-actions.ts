@@ -37,8 +37,9 @@ export function deniedActions(
 
 function isInScope(group: string, action: string | null): boolean {
   const scope = SCOPES.get(group);
-  const all = [...scope?.actions ?? [], ...scope?.foreign.flatMap(({ actions }) => actions) ?? []];
-  return action === null || all.some((pattern) => coversAction(pattern, action));
+  if (scope === undefined || action === null) return true;
+  const all = [...scope.actions, ...scope.foreign.flatMap(({ actions }) => actions)];
+  return all.some((pattern) => coversAction(pattern, action));
 }
 
 interface DeniedBy {

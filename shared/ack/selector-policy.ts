@@ -35,9 +35,9 @@ export const IRS_54: SelectorCheck = {
     for (const { message, repaired } of policyFaults(text)) {
       yield { path: POLICY_PATH, message, fix: IRS_54.fix, repairs: repaired === null ? NONE : policyRepair(repaired) };
     }
-    for (const name of policyTemplates(text)) {
-      const { valueOf, missing } = TEMPLATES.get(name) ?? NO_TEMPLATE;
-      if (valueOf(spec) !== null) continue;
+    const used = policyTemplates(text);
+    for (const [name, { valueOf, missing }] of TEMPLATES) {
+      if (!used.includes(name) || valueOf(spec) !== null) continue;
       yield { path: POLICY_PATH, message: `template {${name}} has no value: ${missing}`, fix: TEMPLATE_FIX };
     }
     if (needsNamespace(text, spec)) {
@@ -47,7 +47,6 @@ export const IRS_54: SelectorCheck = {
 };
 
 const NONE: readonly never[] = [];
-const NO_TEMPLATE = { valueOf: (): string => "", missing: "" };
 const TEMPLATE_FIX = "write the name itself, or a selector for each";
 
 function policyRepair(policy: JsonObject): readonly Repair[] {

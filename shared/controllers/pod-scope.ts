@@ -7,7 +7,7 @@ import { scopeOf } from "../core/session-scope.ts";
 import { NO_EXTRAS } from "../core/session.ts";
 import { SETTINGS } from "../core/settings.ts";
 import { sidecarOf } from "../core/sidecar-container.ts";
-import { ResolverError } from "../formats/errors.ts";
+import { errorMessage } from "../formats/errors.ts";
 import { argumentRepairs, hasEnded, sidecarClosures, type StoredPod } from "./pod-profile.ts";
 
 const CLOSE_BASE = "--base=identity-only";
@@ -57,7 +57,6 @@ function scopeFault(groups: readonly string[]): string | null {
     if (groups.length > 0) combinedPolicies(NO_EXTRAS, NO_EXTRAS, scopeOf(groups));
     return null;
   } catch (error) {
-    if (error instanceof ResolverError) return error.message;
-    throw error;
+    return errorMessage(error);
   }
 }

@@ -26,7 +26,7 @@ export function readLimits(object: JsonObject): SessionLimits {
 export function widenings(before: SessionLimits, after: SessionLimits, byDefault: ScopeName): readonly string[] {
   // A sidecar can have another default than the webhook knows.
   const isUnscoped = before.scope !== after.scope
-    && (after.scope === "none" || ((before.scope ?? byDefault) === "service" && (after.scope ?? byDefault) === "none"));
+    && (after.scope === "none" || (before.scope === "service" && byDefault === "none"));
   return [...(isUnscoped ? ["the session scope ends"] : []), ...policyWidenings(before, after)];
 }
 

@@ -36,13 +36,15 @@ function limitedTo(scope: SessionScope, written: SessionPolicies): SessionPolici
 
 /** Without a Version, a policy has no variables, and that must stay so. */
 function withStatements(text: string | null, statements: readonly JsonObject[]): string {
-  const [fault] = text === null ? [] : policyFaults(text);
-  if (fault !== undefined) {
-    throw new ResolverError("ERR_SESSION_POLICY", `The session policy is rejected: ${fault.message}.`);
-  }
-  const policy: JsonObject = text === null ? { Version: VERSION } : parsePolicy(text) ?? {};
+  const policy: JsonObject = text === null ? { Version: VERSION } : checkedPolicy(text);
   const own = [policy["Statement"] ?? []].flat();
   return JSON.stringify({ ...policy, Statement: [...own, ...statements] });
+}
+
+function checkedPolicy(text: string): JsonObject {
+  const [policy, [fault]] = [parsePolicy(text), policyFaults(text)];
+  if (policy !== null && fault === undefined) return policy;
+  throw new ResolverError("ERR_SESSION_POLICY", `The session policy is rejected: ${String(fault?.message)}.`);
 }
 
 const TWO_LISTS = "The IAMRoleSelector of the role has session policies, and STS cannot limit a session to what they "

@@ -49,12 +49,10 @@ export interface SessionScope {
  * group, because the sessions could then do too much or too little.
  */
 export function scopeOf(groups: readonly string[]): SessionScope {
-  const scopes = groups.map((group) => ({ group, scope: SCOPES.get(group) }));
-  const unknown = scopes.filter(({ scope }) => scope === undefined).map(({ group }) => group);
+  const unknown = groups.filter((group) => !SCOPES.has(group));
   if (unknown.length > 0) throw new ResolverError("ERR_SESSION_SCOPE", unknownScope(unknown));
-  const rows = scopes.flatMap(({ scope }) => (
-    scope === undefined ? [] : [{ actions: scope.actions }, ...scope.foreign]
-  )) as readonly Omit<ForeignActions, "from">[];
+  const scopes = [...SCOPES].filter(([group]) => groups.includes(group)).map(([, scope]) => scope);
+  const rows = scopes.flatMap(({ actions: own, foreign }): readonly Row[] => [{ actions: own }, ...foreign]);
   const whole = rows.filter(({ resources, only }) => resources === undefined && only === undefined);
   const actions = withoutCovered(whole.flatMap((row) => row.actions));
   return { actions, restricted: restrictedOf(rows.filter((row) => !whole.includes(row)), actions) };
@@ -79,10 +77,10 @@ function withoutCovered(actions: readonly string[]): readonly string[] {
   return distinct.filter((action) => !distinct.some((other) => other !== action && coversAction(other, action)));
 }
 
+type Row = Omit<ForeignActions, "from">;
+
 /** Adds up the restrictions of each action, and joins the actions with the same ones. */
-function restrictedOf(
-  rows: readonly Omit<ForeignActions, "from">[], whole: readonly string[],
-): readonly Restricted[] {
+function restrictedOf(rows: readonly Row[], whole: readonly string[]): readonly Restricted[] {
   const byAction = Map.groupBy(
     rows.flatMap(({ actions, ...row }) => actions.map((action) => ({ action, ...row }))), ({ action }) => action,
   );
@@ -91,11 +89,14 @@ function restrictedOf(
     const only = Array.from(keys, ([key, same]) => ({ key, values: sortedSet(same.flatMap(({ values }) => values)) }));
     return { action, resources: sortedSet(alternatives.flatMap((one) => one.resources ?? [])), only };
   }).filter(({ action }) => !whole.some((pattern) => coversAction(pattern, action)));
-  const same = Map.groupBy(added, ({ resources, only }) => JSON.stringify([resources, only]));
-  return Array.from(same.values(), (group) => {
-    const { resources = [], only = [] } = group[0] ?? {};
-    return { actions: sortedSet(group.map(({ action }) => action)), resources, only };
-  });
+  const joined = new Map<string, Restricted & { readonly actions: string[] }>();
+  for (const { action, resources, only } of added) {
+    const key = JSON.stringify([resources, only]);
+    const same = joined.get(key);
+    if (same === undefined) joined.set(key, { actions: [action], resources, only });
+    else same.actions.push(action);
+  }
+  return Array.from(joined.values(), ({ actions, ...rest }) => ({ actions: sortedSet(actions), ...rest }));
 }
 
 function sortedSet(texts: readonly string[]): readonly string[] {

@@ -59,12 +59,12 @@ export function sourceRole(target: RoleTarget): string | null {
 
 /** Whether a program sends session policies when it assumes the role. */
 export function sendsPolicies(target: RoleTarget, { via }: Pick<RoleCaller, "via">): boolean {
-  if (target.kind === "selector") {
-    return via === "sidecar" && (!isUnrestricted(target.extras) || target.extras.scope === "service");
+  if (target.kind === "identity") {
+    const { hasInlinePolicy = false, hasManagedPolicies = false } = target.session;
+    return hasInlinePolicy || (hasManagedPolicies && via === "sidecar");
   }
-  if (target.kind !== "identity") return false;
-  const { hasInlinePolicy = false, hasManagedPolicies = false } = target.session;
-  return hasInlinePolicy || (hasManagedPolicies && via === "sidecar");
+  if (target.kind !== "selector" || via !== "sidecar") return false;
+  return !isUnrestricted(target.extras) || target.extras.scope === "service";
 }
 
 /** Returns what a program sends to STS when it assumes the role. */

@@ -134,10 +134,7 @@ export class Issuer {
       this.#checkAllowed(grant);
       if (this.#account !== null) this.#checkAccount(accountOfARN(grant.roleARN));
     }
-    const { profile } = this.#ports;
-    const { closures } = profile;
     const session = await this.#session(grant, requested, kind);
-    if (profile.closures !== closures) throw new ResolverError("ERR_STS_UNAVAILABLE", PROFILE_CHANGED);
     const { credentials } = session;
     // A client whose request timed out does not receive the credentials, so the credentials must not pin the account.
     if (isLate()) return { credentials, shared: null };
@@ -225,7 +222,8 @@ export class Issuer {
   async #roleSession(
     grant: RoleGrant, requested: RequestedSession, { isAwaited } = { isAwaited: true },
   ): Promise<KeyedSession> {
-    const { base, sessions } = this.#ports;
+    const { base, sessions, profile } = this.#ports;
+    const { closures } = profile;
     // Waits only for the first verification of the base identity. A cached session is returned even if the base
     // identity is unavailable now.
     const verified = await base.whenVerified();
@@ -237,6 +235,7 @@ export class Issuer {
     const lookup = { key, grantedBy: grant.grantedBy, isAwaited, load, isGranted, durationField: DURATION_FIELD };
     try {
       const credentials = await sessions.get(lookup);
+      if (profile.closures !== closures) throw new ResolverError("ERR_STS_UNAVAILABLE", PROFILE_CHANGED);
       const session = { sessionKey: key, credentials };
       return isDefault(requested) ? { ...session, shared: { base: verified, lookup } } : session;
     } catch (error) {

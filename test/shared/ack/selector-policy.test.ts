@@ -49,7 +49,7 @@ testRows("IRS-55: denies managed policies that STS rejects", (annotations: Annot
   ["another account", { [ARNS]: "arn:aws:iam::444455556666:policy/a" },
     ofARNs('"arn:aws:iam::444455556666:policy/a" is not a policy of AWS, and not of account 111122223333 of the role. '
       + LIST)],
-  ["no role, which IRS-01 denies", { [ARNS]: "x" }, ofARNs(`"x" is not the ARN of an IAM policy. ${LIST}`)],
+  ["no ARN of a policy", { [ARNS]: "x" }, ofARNs(`"x" is not the ARN of an IAM policy. ${LIST}`)],
   ["a long policy", { [POLICY]: statement({ Sid: "x".repeat(2000) }) },
     `deny IRS-55 metadata.annotations[${POLICY}]: ${tooLong(2074)}`],
   ["long together", { [POLICY]: statement({ Sid: "x".repeat(1960) }), [ARNS]: OF_AWS },
@@ -61,5 +61,19 @@ test("IRS-54: corrects an Effect, and removes a Principal", (t) => {
     .map(({ repairs = [], path }) => describeRepairs(repairs, path));
   t.same(repaired(statement({ Effect: "deny" })), [`write ${JSON.stringify(statement({ Effect: "Deny" }))}`]);
   t.same(repaired(statement({ Principal: "*" })), [`write ${JSON.stringify(statement())}`]);
+  t.end();
+});
+
+testRows("IRS-56: denies a scope that does not exist", (scope: string) => (
+  selfLines("IRS-56", selectorWith({ "ack-role-resolver.io/session-scope": scope }))
+), [
+  ["service", "service"], ["none", "none"],
+  ["upper case", " Service", /" Service" is not a session scope\. Write "service"\.$/],
+  ["another word", "everything", /"everything" is not a session scope\. Write service or none, or remove /],
+]);
+
+test("IRS-55: leaves a missing role to another check", (t) => {
+  const { spec: _spec, ...rest } = selectorWith({ [ARNS]: OF_AWS });
+  t.same(selfLines("IRS-55", { ...rest, spec: { namespaceSelector: { names: ["team-a"] } } }), []);
   t.end();
 });

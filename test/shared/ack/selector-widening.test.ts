@@ -28,6 +28,7 @@ function templated(names: readonly string[]): JsonObject {
 
 const BUCKET = [newBucket("b1")];
 const S3 = { "session-policy-arns": "arn:aws:iam::aws:policy/AmazonS3FullAccess" };
+const SCOPED = [...BUCKET, limitedOf("old", { "session-scope": "service" })];
 const REPLACED = [...BUCKET, limitedOf("old", S3)];
 const STRICT: Circumstances = { settings: { injection: { ...SETTINGS_BY_DEFAULT.injection, closures: ALL_CLOSED } } };
 
@@ -45,6 +46,8 @@ testRows("IRS-57 denies wider sessions of a selector that is in use", lines, [
   ["a waiver", [limited(S3), limited({ allow: "IRS-57" }), BUCKET], /^warn \(waived\) IRS-57 /],
   ["a replacement with wider sessions", [null, limitedOf("new", { replaces: "old" }), REPLACED],
     /\(no session policy is left\) than with IAMRoleSelector old, which this one replaces\. Set /],
+  ["a replacement of one with a scope", [null, limitedOf("new", { replaces: "old" }), SCOPED],
+    /\(the session scope ends\) than with IAMRoleSelector old/],
   ["a replacement with the same ones", [null, limitedOf("new", { ...S3, replaces: "old" }), REPLACED]],
   ["more namespaces for a policy with a template", [templated(["team-a"]), templated(["team-a", "team-b"]), BUCKET]],
   ["in mode carm", [limited(S3), limited({}), BUCKET, { settings: { mode: "carm" } }]],

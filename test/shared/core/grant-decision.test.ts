@@ -2,6 +2,7 @@ import { SELECTORS } from "../../../shared/ack/selectors.ts";
 import { test } from "tap";
 import { grantInNamespace, grantRole, grantSelector } from "../../../shared/core/grant-decision.ts";
 import type { Grant } from "../../../shared/core/grant.ts";
+import { NO_EXTRAS } from "../../../shared/core/session.ts";
 import type { Inventory } from "../../../shared/core/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
@@ -101,7 +102,7 @@ test("returns the session settings of the selector for each kind of grant", (t) 
   const object = selector("a", A, {}, { "external-id": "id-1", "duration-seconds": "900", ...TAGS });
   const inventory = inventoryOf([object]);
   const tags = [{ key: "for", value: `${RDS} ${S3}` }, { key: "who", value: "a" }];
-  const extras = { externalID: "id-1", sessionName: null, sourceIdentity: null, durationSeconds: 900, tags };
+  const extras = { ...NO_EXTRAS, externalID: "id-1", durationSeconds: 900, tags };
   const groups = [S3, RDS];
   for (const grant of [
     grantInNamespace(inventory, { ...TEAM_A, groups }), grantSelector(inventory, "a", { ...ANYWHERE, groups }),

@@ -4,6 +4,7 @@ import {
   grantInNamespace, grantRole, grantSelector, isStillGranted,
 } from "../../../shared/core/grant-decision.ts";
 import type { Grant } from "../../../shared/core/grant.ts";
+import { NO_EXTRAS } from "../../../shared/core/session.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { put, removal } from "../objects.ts";
 import { A, ANYWHERE, B, grantText, inventoryOf, S3, selector, TEAM_A } from "./comparable-grant.ts";
@@ -94,5 +95,21 @@ test("keeps a grant while its role resolves in the namespace of its tags", (t) =
   t.same(areGranted(), [true, false]);
   inventory.apply([put(selector("a", B, EVERYWHERE, BY_NAME))]);
   t.same(areGranted(), [false, false]);
+  t.end();
+});
+
+test("denies a session policy whose templates have no value, or that they make too long", (t) => {
+  const statement = (Resource: string): string => (
+    JSON.stringify({ Statement: { Effect: "Allow", Action: "*", Resource } })
+  );
+  const open = selector("a", A, EVERYWHERE, { "session-policy": statement("arn:aws:s3:::{namespace}") });
+  const [inTeamA, , byName] = grants([open], { sessionDefaults: NO_EXTRAS });
+  t.match(inTeamA, { verdict: "role", extras: { policy: statement("arn:aws:s3:::team-a") } });
+  t.match(byName, { verdict: "denied", message: /has a session policy with \{namespace\}, but the request/ });
+  const long = selector("a", A, EVERYWHERE, { "session-policy": statement("{namespace}".repeat(180)) });
+  const inLong = grantInNamespace(inventoryOf([long]), { ...TEAM_A, sessionDefaults, namespace: "team-b" });
+  t.match(inLong, { verdict: "role" }, "a short name");
+  const many = selector("a", A, EVERYWHERE, { "session-policy": statement("{group}".repeat(280)) });
+  t.match(grants([many], { sessionDefaults: NO_EXTRAS })[0], { verdict: "denied", message: /has session policies that STS rejects: .* Shorten/ });
   t.end();
 });

@@ -20,6 +20,9 @@ test("reads each session annotation and fills in every template that does not de
     "ack-role-resolver.io/session-name": "ack-a",
     "ack-role-resolver.io/source-identity": "source",
     "ack-role-resolver.io/duration-seconds": "1800",
+    "ack-role-resolver.io/session-policy": '{ "Statement": { "Resource": "arn:aws:s3:::{namespace}-{group}" } }',
+    "ack-role-resolver.io/session-policy-arns": "arn:b, arn:a",
+    "ack-role-resolver.io/session-scope": "service",
     "ack-role-resolver.io/session-tags":
       "who = {selector} , account={account},ns={namespace}/{namespace},kind={kind},group={group},expr=a=b",
   };
@@ -29,6 +32,9 @@ test("reads each session annotation and fills in every template that does not de
     sessionName: "ack-a",
     sourceIdentity: "source",
     durationSeconds: 1800,
+    policy: '{"Statement":{"Resource":"arn:aws:s3:::a-{group}"}}',
+    policyARNs: ["arn:a", "arn:b"],
+    scope: "service",
     tags: [
       { key: "account", value: "111122223333" },
       { key: "expr", value: "a=b" },

@@ -65,6 +65,7 @@ test("a name in a template never adds a statement or changes another text", (t) 
     const [one, other] = [parseJSON(written), parseJSON(expected)];
     return isJsonObject(one) && JSON.stringify(one) === JSON.stringify(other);
   }), { numRuns: 10_000 });
+  t.equal(writtenPolicy(" ".repeat(20_000), () => "x").length, 20_000, "too long to be parsed");
   t.equal(writtenPolicy("no policy {namespace}", () => "x"), "no policy {namespace}");
   const ofOthers = '{"a":"${namespace} {other} {}"}';
   t.equal(writtenPolicy(ofOthers, () => "x"), ofOthers);

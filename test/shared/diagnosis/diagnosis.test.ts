@@ -120,32 +120,42 @@ test("the fix does not recommend a repair that is not offered", (t) => {
   t.end();
 });
 
+const LIMITED = selectorObject("mine", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }, {
+  annotations: { "ack-role-resolver.io/session-policy-arns": "arn:aws:iam::aws:policy/ReadOnlyAccess" },
+});
+const DENIED = "AccessDenied: User: arn:aws:sts::111122223333:assumed-role/r/s is not authorized to perform: "
+  + "s3:CreateBucket because no session policy allows the s3:CreateBucket action";
+const denied = (text: string): JsonObject => bucketObject({}, {
+  status: { conditions: [{ type: "ACK.Recoverable", status: "True", message: text }] },
+});
+
 test("the session policy of the selector is why AWS denies an action", (t) => {
-  const selector = selectorObject("mine", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }, {
-    annotations: { "ack-role-resolver.io/session-policy-arns": "arn:aws:iam::aws:policy/ReadOnlyAccess" },
-  });
-  const message = "AccessDenied: User: arn:aws:sts::111122223333:assumed-role/r/s is not authorized to perform: "
-    + "s3:CreateBucket because no session policy allows the s3:CreateBucket action";
-  const denied = (text: string): JsonObject => bucketObject({}, {
-    status: { conditions: [{ type: "ACK.Recoverable", status: "True", message: text }] },
-  });
-  const [cause] = diagnosed(denied(message), [TEAM_A, selector]).causes;
+  const [cause] = diagnosed(denied(DENIED), [TEAM_A, LIMITED]).causes;
   t.match(cause?.finding, { code: "ACK.Recoverable", severity: "deny", fix: /^allow s3:CreateBucket in the / });
   t.equal(objectReference(cause?.found.object ?? {}).name, "mine");
-  t.match(diagnosed(denied("with an explicit deny in a session policy"), [TEAM_A, selector]).causes[0]?.finding.fix,
+  t.match(diagnosed(denied("with an explicit deny in a session policy"), [TEAM_A, LIMITED]).causes[0]?.finding.fix,
     /^allow the action in /);
-  t.same(diagnosed(denied("because no identity-based policy allows it"), [TEAM_A, selector]).causes, []);
+  t.same(diagnosed(denied("because no identity-based policy allows it"), [TEAM_A, LIMITED]).causes, []);
+  t.end();
+});
+
+test("the session scope is why AWS denies an action", (t) => {
   const own = selectorFor("mine", FIRST, ["team-a"]);
   const unscoped = selectorObject("mine", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }, {
     annotations: { "ack-role-resolver.io/session-scope": "none" },
   });
-  t.same(diagnosed(denied(message), [TEAM_A, unscoped]).causes, [], "of somebody else");
+  t.same(diagnosed(denied(DENIED), [TEAM_A, unscoped]).causes, [], "of somebody else");
   const strict = { injection: { ...SETTINGS_BY_DEFAULT.injection, closures: ALL_CLOSED } };
   const ofScope = /^the session scope of \S+ does not allow s3:CreateBucket here .*session-scope: none/;
-  t.match(diagnosed(denied(message), [TEAM_A, own], strict).causes[0]?.finding.fix, ofScope);
-  const foreign = denied(message.replaceAll("s3:CreateBucket", "iam:CreateUser"));
-  t.match(diagnosed(foreign, [TEAM_A, selector], strict).causes[0]?.finding.fix, /does not allow iam:CreateUser here/);
-  t.match(diagnosed(denied(message), [TEAM_A, selector], strict).causes[0]?.finding.fix, /^allow s3:CreateBucket in/);
+  t.match(diagnosed(denied(DENIED), [TEAM_A, own], strict).causes[0]?.finding.fix, ofScope);
+  const foreign = denied(DENIED.replaceAll("s3:CreateBucket", "iam:CreateUser"));
+  t.match(diagnosed(foreign, [TEAM_A, LIMITED], strict).causes[0]?.finding.fix, /does not allow iam:CreateUser here/);
+  t.match(diagnosed(denied(DENIED), [TEAM_A, LIMITED], strict).causes[0]?.finding.fix, /^allow s3:CreateBucket in/);
+  const nameless = denied("with an explicit deny in a session policy");
+  t.match(diagnosed(nameless, [TEAM_A, own]).causes[0]?.finding.fix, /does not allow the action here/);
+  t.match(diagnosed(nameless, [TEAM_A, LIMITED], strict).causes[0]?.finding.fix, /^allow the action in /);
+  const ofNew = { ...denied(DENIED), apiVersion: "new.services.k8s.aws/v1alpha1", kind: "Thing" };
+  t.match(diagnosed(ofNew, [TEAM_A, LIMITED], strict).causes[0]?.finding.fix, /^allow s3:CreateBucket in/);
   t.end();
 });
 

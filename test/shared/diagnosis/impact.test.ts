@@ -90,7 +90,7 @@ test("counts the resources of both inventories, and sorts the impacts by disrupt
   );
   t.same(countsOf(comparison.impacts), {
     conflict: 0, refused: 0, default: 2, account: 0, role: 0, region: 0, selected: 0, identity: 0, source: 0,
-    secret: 0, selector: 0, added: 1, removed: 1,
+    secret: 0, selector: 0, wider: 0, narrower: 0, added: 1, removed: 1,
   });
   const groups = ["b.services.k8s.aws", "a.services.k8s.aws"];
   const added = impacts([[], groups.map((group) => ({ ...bucket, apiVersion: `${group}/v1alpha1` }))]);

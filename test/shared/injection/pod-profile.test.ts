@@ -119,7 +119,18 @@ testRows("AUD-17 reports a sidecar that the session scope stops, or does not lim
   ["in two words, and for Cluster API", pod({ args: [
     "--group", "new.services.k8s.aws,infrastructure.cluster.x-k8s.io", "--session-scope", "service", "--base=vend",
   ] }), /issues no session/, new RegExp(OWN)],
+  ["a flag without a value", pod({ args: ["--session-scope=service", "--base=identity-only", "--group"] })],
   ["the own role", deploymentOf(["--group=s3.services.k8s.aws", "--session-scope=service"]),
     `spec.template.spec.initContainers[1]: ${OWN}set --base=identity-only of the sidecar`],
   ["without the scope", pod({ args: ["--group=new.services.k8s.aws", "--profile=enforce"] })],
 ]);
+
+test("AUD-16 does not choose between the namespaces of several installations", (t) => {
+  const settings = { ...STRICT, installationNamespaces: ["a", "b"] };
+  const input = { object: DEPLOYMENT, old: DEPLOYMENT, requester: null, origin: "cluster" } as const;
+  const { findings } = runChecks({ ...input, operation: "AUDIT" }, settings);
+  const finding = findings.find(({ code }) => code === "AUD-16");
+  t.match(finding?.fix, /--profile-namespace=a or b/i);
+  t.notOk(finding?.repairs);
+  t.end();
+});

@@ -229,7 +229,7 @@ export const CASES: readonly RefusalCase[] = [
   {
     title: "the session policy is too large",
     code: "PackedPolicyTooLarge", message: "Packed size of session tags consumes 112% of allotted space.",
-    event: /: the session policy exceeds what STS can store in a session\. Shorten the session policy\. STS returned/,
+    event: /: the session policy exceeds what STS can store in a session\. Shorten .*: none of the selector\. STS/,
     check: null,
   },
   {

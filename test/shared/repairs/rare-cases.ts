@@ -17,6 +17,11 @@ const RECORDED = {
 };
 const moved = bucketObject({ labels: { gold: "yes" }, annotations: RECORDED });
 
+const LIMITED = {
+  name: "limited",
+  annotations: { "ack-role-resolver.io/session-policy-arns": "arn:aws:iam::aws:policy/AmazonS3FullAccess" },
+};
+
 /** Cases of the checks that random inventories seldom or never reach. */
 export const CASES: readonly Case[] = [
   ["ACK-07", owned("444455556666", tiered("gold")), { old: owned("444455556666", tiered("silver")) }],
@@ -28,6 +33,10 @@ export const CASES: readonly Case[] = [
   ["CI-20", roleIdentity("r", "controller", LIST, { roleARN: "arn:aws:sts::111122223333:assumed-role/a/s" })],
   ["CI-22", roleIdentity("r", "controller", LIST, { policyARNs: [" arn:aws:iam::aws:policy/ReadOnlyAccess"] })],
   ["NS-07", namespaceObject("team-a", {}, { "services.k8s.aws/default-region": "EU-West-1" }), { settings: SETTINGS }],
+  ["IRS-57", selectorFor("limited", "111122223333", ["team-a"]), {
+    old: { ...selectorFor("limited", "111122223333", ["team-a"]), metadata: LIMITED },
+    known: [{ ...selectorFor("limited", "111122223333", ["team-a"]), metadata: LIMITED }, bucketObject()],
+  }],
   ["ACK-05b", bucketObject({ namespace: "strict" }), {
     known: [
       namespaceObject("strict", {}, { "ack-role-resolver.io/selector-required": "true" }),

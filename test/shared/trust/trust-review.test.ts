@@ -101,6 +101,7 @@ test("warns of tags and session policies only besides those of EKS Pod Identity"
   t.same(size(scoped, sidecar), besides("a session policy"));
   t.same(size(selectorTarget({ policyARNs: ["arn:aws:iam::aws:policy/A"] }), sidecar), besides("a session policy"));
   t.same(size(scoped, PODS), [], "ACK sends no policies");
+  t.same(size({ kind: "map", name: "map", roleARN: ROLE }, sidecar), []);
   const limited = identityTarget({ tags, hasInlinePolicy: true });
   t.same(size(limited, sidecar), besides("tags and a session policy"));
   t.same(size(limited, { ...PODS, via: "capa" }), besides("a session policy"));

@@ -111,17 +111,22 @@ test("long names are cut, and unprintable characters escaped", (t) => {
   t.end();
 });
 
+const OF_AWS = "arn:aws:iam::aws:policy/AmazonS3FullAccess";
+
 test("a map contains no external ID and no value of a session tag", (t) => {
   const annotations = {
     "ack-role-resolver.io/external-id": "planted secret", "ack-role-resolver.io/session-tags": "team=planted,env=x",
     "ack-role-resolver.io/session-name": "ci", "ack-role-resolver.io/source-identity": "id",
-    "ack-role-resolver.io/duration-seconds": "900",
+    "ack-role-resolver.io/duration-seconds": "900", "ack-role-resolver.io/session-policy-arns": OF_AWS,
+    "ack-role-resolver.io/session-policy": '{"Statement": {"Sid": "planted"}}',
+    "ack-role-resolver.io/session-scope": "service",
   };
   const map = mapped([namespaceObject("team-a"), { ...TEAM_A, metadata: { name: "team-a", annotations } }]);
   t.same(map.selectors[0]?.session, [
     "external ID: set", "session name: ci", "source identity: id", "session tags: env, team", "duration: 900 s",
+    "session policy: inline", `session policies: ${OF_AWS}`, "session scope: service",
   ]);
   t.notMatch(JSON.stringify(map), "planted");
-  t.match(map.findings, [{ message: "the external ID is not valid" }]);
+  t.match(map.findings[0], { message: "the external ID is not valid" });
   t.end();
 });
