@@ -7,10 +7,13 @@ import { policyFaults } from "../core/policy-faults.ts";
 import {
   policyARNFaults, policyLengthFault, policyTemplates, readPolicyARNs,
 } from "../core/session-policy.ts";
+import { withStatements } from "../core/session-policies.ts";
+import { denyStatements, scopeOf, SCOPES } from "../core/session-scope.ts";
+import type { SelectorSpec } from "../core/iamroleselector.ts";
 import { NAMESPACE_FIX, NO_NAMESPACE } from "./selector-session.ts";
 import { SCOPE_NAMES } from "../core/session.ts";
 import { needsNamespace, policyOf, TEMPLATES } from "../core/session-annotations.ts";
-import { annotationPath, type JsonObject } from "../formats/json.ts";
+import { annotationPath, type FieldPath, type JsonObject } from "../formats/json.ts";
 import { NameIndex } from "../formats/nearest.ts";
 import { annotationAt } from "../formats/object-meta.ts";
 import { quote } from "../formats/text.ts";
@@ -69,9 +72,33 @@ export const IRS_55: SelectorCheck = {
     for (const fault of faults) yield { path: ARNS_PATH, ...fault };
     const arns = readPolicyARNs(text ?? "");
     const message = faults.length > 0 ? null : policyLengthFault(policy === null ? null : policyOf(policy, spec), arns);
-    if (message !== null) yield { path: text === null ? POLICY_PATH : ARNS_PATH, message, fix: IRS_55.fix };
+    const path = text === null ? POLICY_PATH : ARNS_PATH;
+    if (message !== null) yield { path, message, fix: IRS_55.fix };
+    else if (faults.length === 0) yield* scopeFaults(object, spec, { path, arns });
   },
 };
+
+interface Judged {
+  readonly path: FieldPath;
+  readonly arns: readonly string[];
+}
+
+/** Beside the scope of a controller, the policies can be too long for STS. */
+function* scopeFaults(
+  object: JsonObject, spec: SelectorSpec, { path, arns }: Judged,
+): Iterable<Fault> {
+  const text = annotationAt(object, SESSION_POLICY_ANNOTATION);
+  const policy = text === null ? null : policyOf(text, spec);
+  if (annotationAt(object, SESSION_SCOPE_ANNOTATION) !== "service" || (policy === null && arns.length === 0)) return;
+  if (policy !== null && policyFaults(policy).length > 0) return;
+  const groups = new Set(spec.resourceTypeSelector?.map(({ group }) => group).filter((group) => SCOPES.has(group)));
+  for (const group of groups) {
+    const scope = denyStatements(scopeOf([group]));
+    const message = policyLengthFault(withStatements(policy, scope), arns);
+    if (message === null) continue;
+    yield { path, message: `beside the session scope of ${group}, ${message}`, fix: "shorten the session policy" };
+  }
+}
 
 function listFaults(text: string, roleARN: string): readonly Omit<Fault, "path">[] {
   const listed = readPolicyARNs(text);

@@ -34,8 +34,11 @@ function limitedTo(scope: SessionScope, written: SessionPolicies): SessionPolici
     + "ack-role-resolver.io/session-scope: none into the selector.");
 }
 
-/** Without a Version, a policy has no variables, and that must stay so. */
-function withStatements(text: string | null, statements: readonly JsonObject[]): string {
+/**
+ * Returns the policy with further statements. Without a Version, a policy has no variables, and that must stay so.
+ * Throws ERR_SESSION_POLICY if the policy is not valid.
+ */
+export function withStatements(text: string | null, statements: readonly JsonObject[]): string {
   const policy: JsonObject = text === null ? { Version: VERSION } : checkedPolicy(text);
   const own = [policy["Statement"] ?? []].flat();
   return JSON.stringify({ ...policy, Statement: [...own, ...statements] });

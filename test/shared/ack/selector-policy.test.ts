@@ -8,6 +8,7 @@ type Annotations = Readonly<Record<string, unknown>>;
 const PREFIX = "ack-role-resolver.io/";
 const POLICY = `${PREFIX}session-policy`;
 const ARNS = `${PREFIX}session-policy-arns`;
+const SCOPE = `${PREFIX}session-scope`;
 const OF_AWS = "arn:aws:iam::aws:policy/A";
 
 const selectorWith = (annotations: Annotations, spec: object = {}): ReturnType<typeof selectorObject> => selectorObject(
@@ -77,3 +78,15 @@ test("IRS-55: leaves a missing role to another check", (t) => {
   t.same(selfLines("IRS-55", { ...rest, spec: { namespaceSelector: { names: ["team-a"] } } }), []);
   t.end();
 });
+
+const IAM = { resourceTypeSelector: [{ group: "iam.services.k8s.aws" }, { group: "new.services.k8s.aws" }] };
+testRows("IRS-55: denies policies that are too long beside the scope of the controller", (annotations: Annotations) => (
+  selfLines("IRS-55", selectorWith(annotations, IAM))
+), [
+  ["short", { [ARNS]: OF_AWS, [SCOPE]: "service" }],
+  ["long", { [POLICY]: statement({ Sid: "x".repeat(200) }), [SCOPE]: "service" },
+    /: beside the session scope of iam\.services\.k8s\.aws, the policy and the ARNs have .* Shorten /],
+  ["without the scope", { [POLICY]: statement({ Sid: "x".repeat(200) }) }],
+  ["no policies", { [SCOPE]: "service" }],
+  ["a faulty policy, which IRS-54 denies", { [POLICY]: "{}", [SCOPE]: "service" }],
+]);

@@ -110,6 +110,7 @@ test("denies a session policy whose templates have no value, or that they make t
   const inLong = grantInNamespace(inventoryOf([long]), { ...TEAM_A, sessionDefaults, namespace: "team-b" });
   t.match(inLong, { verdict: "role" }, "a short name");
   const many = selector("a", A, EVERYWHERE, { "session-policy": statement("{group}".repeat(280)) });
-  t.match(grants([many], { sessionDefaults: NO_EXTRAS })[0], { verdict: "denied", message: /has session policies that STS rejects: .* Shorten/ });
+  const [tooLong] = grants([many], { sessionDefaults: NO_EXTRAS });
+  t.match(tooLong, { verdict: "denied", message: /has session policies that STS rejects: .* Shorten/ });
   t.end();
 });
