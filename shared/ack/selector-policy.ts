@@ -5,15 +5,15 @@ import type { Fault } from "../core/check.ts";
 import { by, meant, remove, type Repair, safely, set } from "../core/repair.ts";
 import { policyFaults } from "../core/policy-faults.ts";
 import {
-  policyARNFaults, policyLengthFault, policyTemplates, readPolicyARNs,
+  parsePolicy, policyARNFaults, policyLengthFault, policyTemplates, readPolicyARNs,
 } from "../core/session-policy.ts";
 import { withStatements } from "../core/session-policies.ts";
-import { denyStatements, scopeOf, SCOPES } from "../core/session-scope.ts";
+import { coversAction, denyStatements, scopeOf, SCOPES, type ServiceScope } from "../core/session-scope.ts";
 import type { SelectorSpec } from "../core/iamroleselector.ts";
 import { NAMESPACE_FIX, NO_NAMESPACE } from "./selector-session.ts";
 import { SCOPE_NAMES } from "../core/session.ts";
 import { needsNamespace, policyOf, TEMPLATES } from "../core/session-annotations.ts";
-import { annotationPath, type FieldPath, type JsonObject } from "../formats/json.ts";
+import { annotationPath, field, type FieldPath, isJsonObject, type JsonObject } from "../formats/json.ts";
 import { NameIndex } from "../formats/nearest.ts";
 import { annotationAt } from "../formats/object-meta.ts";
 import { quote } from "../formats/text.ts";
@@ -35,9 +35,12 @@ export const IRS_54: SelectorCheck = {
   *find({ object, spec }): Iterable<Fault> {
     const text = annotationAt(object, SESSION_POLICY_ANNOTATION);
     if (text === null) return;
-    for (const { message, repaired } of policyFaults(text)) {
+    const faults = policyFaults(text);
+    for (const { message, repaired } of faults) {
       yield { path: POLICY_PATH, message, fix: IRS_54.fix, repairs: repaired === null ? NONE : policyRepair(repaired) };
     }
+    const isAlone = annotationAt(object, SESSION_POLICY_ARNS_ANNOTATION) === null;
+    if (faults.length === 0 && isAlone) yield* uselessFaults(text, spec);
     const used = policyTemplates(text);
     for (const [name, { valueOf, missing }] of TEMPLATES) {
       if (!used.includes(name) || valueOf(spec) !== null) continue;
@@ -48,6 +51,26 @@ export const IRS_54: SelectorCheck = {
     }
   },
 };
+
+/** Returns a fault for each group whose controller can do nothing with the policy. */
+function* uselessFaults(text: string, spec: SelectorSpec): Iterable<Fault> {
+  const statements = [field(parsePolicy(text), "Statement")].flat().filter(isJsonObject);
+  const allowed = statements.filter(({ Effect: effect }) => effect === "Allow");
+  if (allowed.some((statement) => "NotAction" in statement)) return;
+  const actions = allowed.flatMap(({ Action: some }) => some).filter((action) => typeof action === "string");
+  for (const [group, { actions: own }] of groupsOf(spec)) {
+    if (actions.some((action) => own.some((one) => coversAction(one, action) || coversAction(action, one)))) continue;
+    const message = `the policy allows no action of ${group}, so its controller can do nothing`;
+    const fix = `allow what it needs, for example ${own.slice(0, 1).join()}, or set session-scope: service instead`;
+    yield { path: POLICY_PATH, message, fix, severity: "warn" };
+  }
+}
+
+/** Returns the groups that the selector names, and what their controllers need. */
+function groupsOf({ resourceTypeSelector }: SelectorSpec): readonly (readonly [string, ServiceScope])[] {
+  const named = new Set(resourceTypeSelector?.map(({ group }) => group));
+  return [...SCOPES].filter(([group]) => named.has(group));
+}
 
 const NONE: readonly never[] = [];
 const TEMPLATE_FIX = "write the name itself, or a selector for each";
@@ -91,8 +114,7 @@ function* scopeFaults(
   const policy = text === null ? null : policyOf(text, spec);
   if (annotationAt(object, SESSION_SCOPE_ANNOTATION) !== "service" || (policy === null && arns.length === 0)) return;
   if (policy !== null && policyFaults(policy).length > 0) return;
-  const groups = new Set(spec.resourceTypeSelector?.map(({ group }) => group).filter((group) => SCOPES.has(group)));
-  for (const group of groups) {
+  for (const [group] of groupsOf(spec)) {
     const scope = denyStatements(scopeOf([group]));
     const message = policyLengthFault(withStatements(policy, scope), arns);
     if (message === null) continue;

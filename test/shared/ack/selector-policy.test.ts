@@ -90,3 +90,17 @@ testRows("IRS-55: denies policies that are too long beside the scope of the cont
   ["no policies", { [SCOPE]: "service" }],
   ["a faulty policy, which IRS-54 denies", { [POLICY]: "{}", [SCOPE]: "service" }],
 ]);
+
+const BOTH_GROUPS = {
+  resourceTypeSelector: [{ group: "s3.services.k8s.aws" }, { group: "ecrpublic.services.k8s.aws" }],
+};
+testRows("IRS-54: warns about a policy with which the controller can do nothing", (policy: object) => (
+  selfLines("IRS-54", selectorWith({ [POLICY]: JSON.stringify({ Statement: policy }) }, BOTH_GROUPS))
+), [
+  ["an action of each", [{ Effect: "Allow", Action: ["s3:Get*", "ecr-public:*"], Resource: "*" }]],
+  ["everything", { Effect: "Allow", Action: "*", Resource: "*" }],
+  ["all but some", { Effect: "Allow", NotAction: "iam:*", Resource: "*" }],
+  ["another service", { Effect: "Allow", Action: "s3:*", Resource: "*" },
+    /^warn IRS-54 .*: the policy allows no action of ecrpublic\S+, so its controller can do nothing\. Allow what /],
+  ["only denials", { Effect: "Deny", Action: "*", Resource: "*" }, /no action of ecrpublic/, /no action of s3/],
+]);
