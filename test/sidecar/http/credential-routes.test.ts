@@ -1,7 +1,9 @@
 import { test } from "tap";
 import { NOTHING_CLOSED } from "../../../shared/core/closures.ts";
 import { readSessionDefaults } from "../../../shared/core/session-defaults.ts";
-import { namespaceObject, put, removal, selectorObject } from "../../shared/objects.ts";
+import {
+  ACCOUNT_MAP, mapObject, namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT,
+} from "../../shared/objects.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { BASE_SECRET, ROLE_A, ROLE_SECRET, SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar-under-test.ts";
 
@@ -250,4 +252,15 @@ test("hands out the base identity as it is if AWS does not let it be limited", a
   const sidecar = new SidecarUnderTest({ profile, assumeRole: () => Promise.reject(denied) });
   t.equal((await sidecar.get("/v1/credentials")).statusCode, 200);
   t.same(sidecar.unlimited, ["not trusted"]);
+});
+
+test("limits the sessions of CARM roles to the default scope", async (t) => {
+  const profile = { closures: { ...NOTHING_CLOSED, sessionScope: true }, status: null };
+  const owned = namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": "111111111111" });
+  const sidecar = new SidecarUnderTest({
+    profile, objects: [owned, mapObject(ACCOUNT_MAP, { 111111111111: ROLE_A })],
+    settings: { ...SETTINGS_BY_DEFAULT, mode: "carm" },
+  });
+  t.equal((await sidecar.get(`/v1/credentials/namespaces/team-a?${BUCKET}`)).statusCode, 200);
+  t.match(sidecar.stsCalls, [{ roleARN: ROLE_A, policy: /"s3:\*"/ }]);
 });
