@@ -2,7 +2,7 @@ import { INFRASTRUCTURE_GROUP } from "../../shared/core/capa-kinds.ts";
 import { defaultScope } from "../../shared/core/closures.ts";
 import { combinedPolicies, type SessionPolicies } from "../../shared/core/session-policies.ts";
 import { scopeOf, type SessionScope } from "../../shared/core/session-scope.ts";
-import { NO_EXTRAS, type SessionExtras } from "../../shared/core/session.ts";
+import { isUnrestricted, NO_EXTRAS, type SessionExtras } from "../../shared/core/session.ts";
 import type { LiveClosures } from "../installed-profile.ts";
 
 /** What limits the sessions that a sidecar issues: session policies, and what its controllers need. */
@@ -13,6 +13,8 @@ export class SessionLimits {
   readonly #profile: Pick<LiveClosures, "closures">;
   /** Null until a session is limited to it. */
   #scope: SessionScope | null = null;
+  /** The scope alone, which most sessions send. */
+  #alone: SessionPolicies | null = null;
 
   constructor(groups: readonly string[], profile: Pick<LiveClosures, "closures">) {
     // Cluster API has no row in the table: its identities limit their sessions themselves.
@@ -27,7 +29,9 @@ export class SessionLimits {
    */
   policiesFor(extras: SessionExtras, requested: SessionPolicies): SessionPolicies {
     const name = extras.scope ?? defaultScope(this.#profile.closures);
-    const { policy, policyARNs } = combinedPolicies(extras, requested, name === "none" ? null : this.#serviceScope());
+    const scope = name === "none" ? null : this.#serviceScope();
+    if (scope !== null && isUnrestricted(extras) && isUnrestricted(requested)) return this.#scopeAlone(scope);
+    const { policy, policyARNs } = combinedPolicies(extras, requested, scope);
     return { policy, policyARNs };
   }
 
@@ -35,7 +39,12 @@ export class SessionLimits {
   get basePolicies(): SessionPolicies | null {
     const isLimited = !this.#isMixed && defaultScope(this.#profile.closures) === "service";
     const scope = isLimited ? this.#serviceScope() : null;
-    return scope === null ? null : combinedPolicies(NO_EXTRAS, NO_EXTRAS, scope);
+    return scope === null ? null : this.#scopeAlone(scope);
+  }
+
+  #scopeAlone(scope: SessionScope): SessionPolicies {
+    this.#alone ??= combinedPolicies(NO_EXTRAS, NO_EXTRAS, scope);
+    return this.#alone;
   }
 
   #serviceScope(): SessionScope | null {
