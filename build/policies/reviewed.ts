@@ -78,7 +78,7 @@ function roles(
   return values.length === 0 ? [] : [{ actions: [action], only: { key, values: values.toSorted() }, from }];
 }
 
-const GRANTS = `${DOCS}/kms/latest/developerguide/grants.html`;
+const GRANTS = `${DOCS}/kms/latest/developerguide/grant-authorization.html`;
 /** A service creates grants for itself, so the caller needs no others. */
 const KEYS: readonly ForeignActions[] = [
   { actions: ["kms:CreateGrant"], only: { key: "kms:GrantIsForAWSResource", values: ["true"] }, from: GRANTS },
