@@ -114,3 +114,16 @@ test("denies a session policy whose templates have no value, or that they make t
   t.match(tooLong, { verdict: "denied", message: /has session policies that STS rejects: .* Shorten/ });
   t.end();
 });
+
+test("a session ends its refresh when its settings change", (t) => {
+  const limited = (scope: string): JsonObject => selector("a", A, EVERYWHERE, { "session-scope": scope });
+  const inventory = inventoryOf([limited("none")]);
+  const query = { ...TEAM_A, sessionDefaults: NO_EXTRAS };
+  const grant = grantInNamespace(inventory, query);
+  if (grant.verdict !== "role") throw new Error("no role");
+  const anywhere = { ...ANYWHERE, sessionDefaults: NO_EXTRAS };
+  t.ok(isStillGranted(inventory, grant, anywhere));
+  inventory.apply([put(limited("service"))]);
+  t.notOk(isStillGranted(inventory, grant, anywhere), "narrowed");
+  t.end();
+});
