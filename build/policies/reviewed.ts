@@ -82,7 +82,7 @@ const GRANTS = `${DOCS}/kms/latest/developerguide/grant-authorization.html`;
 /** A service creates grants for itself, so the caller needs no others. */
 const KEYS: readonly ForeignActions[] = [
   { actions: ["kms:CreateGrant"], only: { key: "kms:GrantIsForAWSResource", values: ["true"] }, from: GRANTS },
-  { actions: ["kms:DescribeKey", "kms:RetireGrant"], from: GRANTS },
+  { actions: ["kms:DescribeKey"], from: GRANTS },
 ];
 
 const LOGS: ForeignActions = {
