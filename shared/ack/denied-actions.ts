@@ -29,17 +29,25 @@ export function deniedActions(
   const { group } = objectReference(object);
   return reportedConditions(object).filter(({ text }) => BY_SESSION_POLICY.test(text)).map(({ type, text }) => {
     const action = ACTION.exec(text)?.[1] ?? null;
-    const isOutside = isScoped && (isAlone || !isInScope(group, action));
-    const cause = isOutside ? outsideScope(name, group, action) : outsidePolicies(name, action);
+    const covered = coverageOf(group, action);
+    const isOfScope = isScoped && (isAlone || covered === "missing" || covered === "restricted");
+    const call = { group, action, covered };
+    const cause = isOfScope ? outsideScope({ name, extras }, call) : outsidePolicies(name, action);
     return { code: type, severity: "deny", message: text, waivable: false, waived: false, ...cause };
   });
 }
 
-function isInScope(group: string, action: string | null): boolean {
+/** Whether the scope allows an action: on all resources, only under conditions, or not. */
+type Coverage = "allowed" | "restricted" | "missing" | "unknown";
+
+function coverageOf(group: string, action: string | null): Coverage {
   const scope = SCOPES.get(group);
-  if (scope === undefined || action === null) return true;
-  const all = [...scope.actions, ...scope.foreign.flatMap(({ actions }) => actions)];
-  return all.some((pattern) => coversAction(pattern, action));
+  if (scope === undefined || action === null) return "unknown";
+  const covers = (actions: readonly string[]): boolean => actions.some((pattern) => coversAction(pattern, action));
+  const rows = scope.foreign.filter(({ actions }) => covers(actions));
+  const isWhole = rows.some(({ resources, only }) => resources === undefined && only === undefined);
+  if (covers(scope.actions) || isWhole) return "allowed";
+  return rows.length > 0 ? "restricted" : "missing";
 }
 
 interface DeniedBy {
@@ -47,11 +55,30 @@ interface DeniedBy {
   readonly fix: string;
 }
 
-function outsideScope(name: string, group: string, action: string | null): DeniedBy {
-  const fix = `the session scope of ${group} does not allow ${action ?? "the action"} here (run \`ack-role-resolver `
-    + `trust policy --group ${group}\`); if the controller needs it, set the annotation ${SESSION_SCOPE_ANNOTATION}: `
-    + `none of IAMRoleSelector ${printable(name)}, with an own session-policy if you can`;
-  return { path: annotationPath(SESSION_SCOPE_ANNOTATION), fix };
+interface Call {
+  readonly group: string;
+  readonly action: string | null;
+  readonly covered: Coverage;
+}
+
+function outsideScope(
+  { name, extras }: Pick<EffectiveSelector, "name" | "extras">, { group, action, covered }: Call,
+): DeniedBy {
+  const path = extras.scope === null ? ["metadata", "annotations"] : annotationPath(SESSION_SCOPE_ANNOTATION);
+  const called = action ?? "the action";
+  if (covered === "allowed") {
+    const fix = `the session scope of ${group} allows ${called}: look for another session policy, such as one that a `
+      + "client sends with its request, or wait until the controller gets a new session";
+    return { path, fix };
+  }
+  const source = extras.scope === null ? " (the default of the sidecar, --session-scope)" : "";
+  const print = `\`ack-role-resolver trust policy --group ${group}\``;
+  const allows = covered === "restricted" ? `allows ${called} only for what ${print} shows`
+    : `does not allow ${called}; ${print} prints what it allows`;
+  const fix = `the session scope of ${group}${source} ${allows}. To allow more, write this policy with ${called} into `
+    + `the annotation session-policy of IAMRoleSelector ${printable(name)}, and set its session-scope to none, which `
+    + "the webhook denies (IRS-57) unless a waiver user allows it";
+  return { path, fix };
 }
 
 function outsidePolicies(name: string, action: string | null): DeniedBy {

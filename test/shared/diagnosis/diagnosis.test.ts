@@ -146,14 +146,29 @@ test("the session scope is why AWS denies an action", (t) => {
   });
   t.same(diagnosed(denied(DENIED), [TEAM_A, unscoped]).causes, [], "of somebody else");
   const strict = { injection: { ...SETTINGS_BY_DEFAULT.injection, closures: ALL_CLOSED } };
-  const ofScope = /^the session scope of \S+ does not allow s3:CreateBucket here .*session-scope: none/;
-  t.match(diagnosed(denied(DENIED), [TEAM_A, own], strict).causes[0]?.finding.fix, ofScope);
+  const fixOf = (text: string, selector = own): string | undefined => (
+    diagnosed(denied(text), [TEAM_A, selector], strict).causes[0]?.finding.fix
+  );
+  t.match(fixOf(DENIED), /^the session scope of \S+ allows s3:CreateBucket: look for another session policy/);
+  const annotated = selectorObject("mine", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }, {
+    annotations: { "ack-role-resolver.io/session-scope": "service" },
+  });
+  t.match(fixOf(DENIED, annotated), /^the session scope of \S+ allows/);
+  const created = fixOf(DENIED.replaceAll("s3:CreateBucket", "iam:CreateUser"));
+  t.match(created, /^the session scope of \S+ \(the default of .*\) does not allow iam:CreateUser; .* \(IRS-57\)/);
+  const passed = fixOf(DENIED.replaceAll("s3:CreateBucket", "iam:PassRole"));
+  t.match(passed, /allows iam:PassRole only for what `ack-role-resolver trust policy --group s3\S+` shows/);
   const foreign = denied(DENIED.replaceAll("s3:CreateBucket", "iam:CreateUser"));
-  t.match(diagnosed(foreign, [TEAM_A, LIMITED], strict).causes[0]?.finding.fix, /does not allow iam:CreateUser here/);
+  t.match(diagnosed(foreign, [TEAM_A, LIMITED], strict).causes[0]?.finding.fix, /does not allow iam:CreateUser;/);
   t.match(diagnosed(denied(DENIED), [TEAM_A, LIMITED], strict).causes[0]?.finding.fix, /^allow s3:CreateBucket in/);
   const nameless = denied("with an explicit deny in a session policy");
-  t.match(diagnosed(nameless, [TEAM_A, own]).causes[0]?.finding.fix, /does not allow the action here/);
+  t.match(diagnosed(nameless, [TEAM_A, own]).causes[0]?.finding.fix, /does not allow the action;/);
   t.match(diagnosed(nameless, [TEAM_A, LIMITED], strict).causes[0]?.finding.fix, /^allow the action in /);
+  const ofLambda = {
+    ...denied(DENIED.replaceAll("s3:CreateBucket", "kms:DescribeKey")), apiVersion: "lambda.services.k8s.aws/v1alpha1",
+    kind: "Function",
+  };
+  t.match(diagnosed(ofLambda, [TEAM_A, own], strict).causes[0]?.finding.fix, /allows kms:DescribeKey: look for/);
   const ofNew = { ...denied(DENIED), apiVersion: "new.services.k8s.aws/v1alpha1", kind: "Thing" };
   t.match(diagnosed(ofNew, [TEAM_A, LIMITED], strict).causes[0]?.finding.fix, /^allow s3:CreateBucket in/);
   t.end();
