@@ -5,14 +5,14 @@ import type { Fault } from "../core/check.ts";
 import { by, meant, remove, type Repair, safely, set } from "../core/repair.ts";
 import { policyFaults } from "../core/policy-faults.ts";
 import {
-  parsePolicy, policyARNFaults, policyLengthFault, policyTemplates, readPolicyARNs,
+  parsePolicy, policyARNFaults, policyLengthFault, readPolicyARNs, writtenTemplates,
 } from "../core/session-policy.ts";
 import { withStatements } from "../core/session-policies.ts";
 import { coversAction, denyStatements, scopeOf, SCOPES, type ServiceScope } from "../core/session-scope.ts";
 import type { SelectorSpec } from "../core/iamroleselector.ts";
-import { NAMESPACE_FIX, NO_NAMESPACE } from "./selector-session.ts";
+import { NAMESPACE_FIX, NO_NAMESPACE, templateFaultsAt } from "./selector-session.ts";
 import { SCOPE_NAMES } from "../core/session.ts";
-import { needsNamespace, policyOf, TEMPLATES } from "../core/session-annotations.ts";
+import { needsNamespace, policyOf } from "../core/session-annotations.ts";
 import { annotationPath, field, type FieldPath, isJsonObject, type JsonObject } from "../formats/json.ts";
 import { NameIndex } from "../formats/nearest.ts";
 import { annotationAt } from "../formats/object-meta.ts";
@@ -40,12 +40,9 @@ export const IRS_54: SelectorCheck = {
       yield { path: POLICY_PATH, message, fix: IRS_54.fix, repairs: repaired === null ? NONE : policyRepair(repaired) };
     }
     const isAlone = annotationAt(object, SESSION_POLICY_ARNS_ANNOTATION) === null;
-    if (faults.length === 0 && isAlone) yield* uselessFaults(text, spec);
-    const used = policyTemplates(text);
-    for (const [name, { valueOf, missing }] of TEMPLATES) {
-      if (!used.includes(name) || valueOf(spec) !== null) continue;
-      yield { path: POLICY_PATH, message: `template {${name}} has no value: ${missing}`, fix: TEMPLATE_FIX };
-    }
+    const isScoped = annotationAt(object, SESSION_SCOPE_ANNOTATION) === "service";
+    if (faults.length === 0 && isAlone) yield* uselessFaults(text, spec, isScoped);
+    yield* templateFaultsAt(POLICY_PATH, text, { names: writtenTemplates(text), spec });
     if (needsNamespace(text, spec)) {
       yield { path: POLICY_PATH, message: NO_NAMESPACE, fix: NAMESPACE_FIX, severity: "warn" };
     }
@@ -53,7 +50,7 @@ export const IRS_54: SelectorCheck = {
 };
 
 /** Returns a fault for each group whose controller can do nothing with the policy. */
-function* uselessFaults(text: string, spec: SelectorSpec): Iterable<Fault> {
+function* uselessFaults(text: string, spec: SelectorSpec, isScoped: boolean): Iterable<Fault> {
   const statements = [field(parsePolicy(text), "Statement")].flat().filter(isJsonObject);
   const allowed = statements.filter(({ Effect: effect }) => effect === "Allow");
   if (allowed.some((statement) => "NotAction" in statement)) return;
@@ -61,9 +58,16 @@ function* uselessFaults(text: string, spec: SelectorSpec): Iterable<Fault> {
   for (const [group, { actions: own }] of groupsOf(spec)) {
     if (actions.some((action) => own.some((one) => coversAction(one, action) || coversAction(action, one)))) continue;
     const message = `the policy allows no action of ${group}, so its controller can do nothing`;
-    const fix = `allow what it needs, for example ${own.slice(0, 1).join()}, or set session-scope: service instead`;
+    const instead = isScoped ? "remove session-policy: the scope is enough" : "set session-scope: service instead";
+    const fix = `allow what it needs, for example ${exampleOf(group, own)}, or ${instead}`;
     yield { path: POLICY_PATH, message, fix, severity: "warn" };
   }
+}
+
+/** Returns an action of the service that the group is named after, if it is among them. */
+function exampleOf(group: string, own: readonly string[]): string {
+  const [service = ""] = group.split(".");
+  return own.find((action) => action.startsWith(`${service}:`)) ?? own.slice(0, 1).join();
 }
 
 /** Returns the groups that the selector names, and what their controllers need. */
@@ -73,7 +77,6 @@ function groupsOf({ resourceTypeSelector }: SelectorSpec): readonly (readonly [s
 }
 
 const NONE: readonly never[] = [];
-const TEMPLATE_FIX = "write the name itself, or a selector for each";
 
 function policyRepair(policy: JsonObject): readonly Repair[] {
   return by(set(POLICY_PATH, JSON.stringify(policy)));

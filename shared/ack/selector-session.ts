@@ -1,6 +1,7 @@
 import {
   DURATION_SECONDS_ANNOTATION, EXTERNAL_ID_ANNOTATION, RESOLVER_PREFIX, SELECTOR_ANNOTATIONS, SESSION_NAME_ANNOTATION,
-  SESSION_TAGS_ANNOTATION, SOURCE_IDENTITY_ANNOTATION,
+  SESSION_POLICY_ANNOTATION, SESSION_POLICY_ARNS_ANNOTATION, SESSION_SCOPE_ANNOTATION, SESSION_TAGS_ANNOTATION,
+  SOURCE_IDENTITY_ANNOTATION,
 } from "../core/annotation-keys.ts";
 import { annotationPath, field, type FieldPath, type JsonObject, stringMap } from "../formats/json.ts";
 import { annotationAt } from "../formats/object-meta.ts";
@@ -8,7 +9,7 @@ import { NameIndex } from "../formats/nearest.ts";
 import type { SelectorSpec } from "../core/iamroleselector.ts";
 import { by, meant, remove, rename, type Repair, safely, set } from "../core/repair.ts";
 import {
-  needsNamespace, readDuration, shortName, tagFaults, templateFaults, validTags,
+  needsNamespace, readDuration, shortName, tagFaults, tagTemplates, templateFaults, validTags,
 } from "../core/session-annotations.ts";
 import { DURATION_LIMITS, MAX_CHAINED_SECONDS, RESERVED_PREFIX, SESSION_NAME_LIMITS } from "../core/session.ts";
 import type { Fault } from "../core/check.ts";
@@ -83,16 +84,27 @@ export const IRS_45: SelectorCheck = {
     const faults = tagFaults(text, spec);
     const repairs = faults.length === 0 ? NONE : tagRepairs(text, spec);
     for (const message of faults) yield { path: TAGS_PATH, message, repairs, fix: IRS_45.fix };
-    for (const { message, name, nearest } of templateFaults(text, spec)) {
-      const texts = nearest.map((one) => text.replaceAll(`{${name}}`, `{${one}}`));
-      const fix = nearest.length === 0 && { fix: TEMPLATE_FIX };
-      yield { path: TAGS_PATH, message, repairs: meant(TAGS_PATH, texts), ...fix };
-    }
+    yield* templateFaultsAt(TAGS_PATH, text, { names: tagTemplates(text), spec });
     if (needsNamespace(text, spec)) {
       yield { path: TAGS_PATH, message: NO_NAMESPACE, fix: NAMESPACE_FIX, severity: "warn" };
     }
   },
 };
+
+interface Templates {
+  /** The templates in the text. */
+  readonly names: readonly string[];
+  readonly spec: SelectorSpec;
+}
+
+/** Returns the faults of the templates in the text of an annotation. */
+export function* templateFaultsAt(path: FieldPath, text: string, { names, spec }: Templates): Iterable<Fault> {
+  for (const { message, name, nearest } of templateFaults(names, spec)) {
+    const texts = nearest.map((one) => text.replaceAll(`{${name}}`, `{${one}}`));
+    const fix = nearest.length === 0 && { fix: TEMPLATE_FIX };
+    yield { path, message, repairs: meant(path, texts), ...fix };
+  }
+}
 
 /** Returns the repair that writes the tags which STS accepts, or else removes the annotation. */
 function tagRepairs(text: string, spec: SelectorSpec): readonly Repair[] {
@@ -148,21 +160,27 @@ export const IRS_46 = checkOf({
 
 export const IRS_47: SelectorCheck = {
   id: "IRS-47",
-  severity: "warn",
+  severity: "deny",
   reason: "An unknown annotation has no effect. "
-    + "If an annotation key is misspelled, the role is assumed without the intended setting.",
+    + "If an annotation key is misspelled, the role is assumed without the intended setting. It denies only what may "
+    + "be meant to limit the sessions.",
   fix: "correct the key, or remove the annotation",
-  example: `metadata: {annotations: {${RESOLVER_PREFIX}externalid: 'X'}}`,
+  example: `metadata: {annotations: {${RESOLVER_PREFIX}sessionScope: 'service'}}`,
   when: ({ object }) => field(field(object, "metadata"), "annotations") !== undefined,
   *find({ object }): Iterable<Fault> {
     for (const key of stringMap(field(field(object, "metadata"), "annotations")).keys()) {
       if (!key.startsWith(RESOLVER_PREFIX) || SELECTOR_ANNOTATIONS.has(key)) continue;
       const message = "IAMRoleSelectors do not support this annotation";
-      yield { path: annotationPath(key), message, ...keyRepairs(object, key) };
+      const isLimit = SHORT_NAMES.guesses(shortName(key)).some((name) => LIMITS.has(RESOLVER_PREFIX + name));
+      yield { path: annotationPath(key), message, ...keyRepairs(object, key), ...(!isLimit && { severity: "warn" }) };
     }
   },
 };
 
+/** Without these, the sessions of a role may do all that the role may. */
+const LIMITS: ReadonlySet<string> = new Set([
+  SESSION_POLICY_ANNOTATION, SESSION_POLICY_ARNS_ANNOTATION, SESSION_SCOPE_ANNOTATION,
+]);
 const SHORT_NAMES = new NameIndex(Array.from(SELECTOR_ANNOTATIONS, shortName));
 
 /** Returns the repair that gives the annotation the key that is probably meant, or else removes it. */

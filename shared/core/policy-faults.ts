@@ -9,7 +9,7 @@ export interface PolicyFault {
   readonly repaired: JsonObject | null;
 }
 
-/** Returns the faults of an inline session policy. The message does not contain the policy. */
+/** Returns the faults of an inline session policy. The messages quote names and values of it. */
 export function policyFaults(text: string): readonly PolicyFault[] {
   if (text.length > MAX_TEXT) return [{ message: `the policy has more than ${MAX_TEXT} characters`, repaired: null }];
   const policy = parsePolicy(text);
@@ -62,11 +62,28 @@ function statementFaults(policy: JsonObject): readonly PolicyFault[] {
         return { message: `${place} has ${quote(name)}, which no statement has`, repaired: repairedWith(i, rest) };
       }),
       ...effectFaults(statement, place, (fixed) => repairedWith(i, fixed)),
+      ...valueFaults(statement, place),
       ...[["Action", "NotAction"], ["Resource", "NotResource"]].filter((names) => (
         names.filter((name) => name in statement).length !== 1
       )).map((names) => ({ message: `${place} must have either ${names.join(" or ")}`, repaired: null })),
     ];
   });
+}
+
+/** What STS accepts as a value of a field. Source: the grammar of policies in the guide of IAM. */
+const VALUES: readonly (readonly [fields: readonly string[], pattern: RegExp, expected: string])[] = [
+  [["Action", "NotAction"], /^(\*|[a-zA-Z0-9*?-]+:[a-zA-Z0-9*?]+)$/, "SERVICE:ACTION, such as kms:Decrypt, or *"],
+  [["Resource", "NotResource"], /^(\*|arn:[^:]*:[^:]*:[^:]*:[^:]*:.+|arn:.*\*.*)$/s, "an ARN, or *"],
+];
+
+function valueFaults(statement: JsonObject, place: string): readonly PolicyFault[] {
+  return VALUES.flatMap(([fields, pattern, expected]) => fields.flatMap((name) => {
+    const values: readonly unknown[] = [statement[name] ?? []].flat();
+    const wrong = values.find((value) => typeof value !== "string" || !pattern.test(value));
+    if (wrong === undefined) return [];
+    const shown = typeof wrong === "string" ? quote(wrong) : "a value";
+    return [{ message: `${shown} in ${name} of ${place} is not ${expected}`, repaired: null }];
+  }));
 }
 
 function effectFaults(

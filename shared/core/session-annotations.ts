@@ -275,10 +275,14 @@ interface TemplateFault {
   readonly nearest: readonly string[];
 }
 
+/** Returns the names of the templates in tags, of which some may not exist. */
+export function tagTemplates(text: string): readonly string[] {
+  return [...new Set(Array.from(text.matchAll(TEMPLATE), ([, name = ""]) => name))];
+}
+
 /** Returns a fault for each template that is unknown or has no value. */
-export function templateFaults(text: string, spec: SelectorSpec): TemplateFault[] {
-  const names = new Set(Array.from(text.matchAll(TEMPLATE), ([, name = ""]) => name));
-  return [...names].flatMap((name) => {
+export function templateFaults(names: readonly string[], spec: SelectorSpec): TemplateFault[] {
+  return names.flatMap((name) => {
     const template = TEMPLATES.get(name);
     if (template === undefined) {
       const nearest = new NameIndex(TEMPLATES.keys()).guesses(name);

@@ -8,6 +8,8 @@ import { MAX_POLICY_ARNS, MAX_POLICY_LENGTH } from "./session.ts";
 /** A template in a policy. `${namespace}` would be a variable of IAM, and `{}` is an object. */
 const TEMPLATE = /(?<!\$)\{(selector|account|group|namespace|kind)\}/g;
 
+const BRACES = /(?<!\$)\{([A-Za-z][\w-]{0,30})\}/g;
+
 /** Returns the value of a template; null if it is not known yet, so that the template stays. */
 export type TemplateValue = (name: string) => string | null;
 
@@ -39,6 +41,11 @@ export function writtenPolicy(text: string, valueOf: TemplateValue): string {
 
 function filled(text: string, valueOf: TemplateValue): string {
   return text.replaceAll(TEMPLATE, (template, name: string) => valueOf(name) ?? template);
+}
+
+/** Returns the names in braces in a policy, which can be misspelled templates. */
+export function writtenTemplates(text: string): readonly string[] {
+  return [...new Set(Array.from(text.matchAll(BRACES), ([, name = ""]) => name))];
 }
 
 /** Returns the names of the templates in a policy. */

@@ -72,6 +72,7 @@
       "IRS-44": "warn",
       "IRS-45": "warn",
       "IRS-46": "warn",
+      "IRS-47": "warn",
       "IRS-51": "warn",
       "IRS-52": "warn",
       "IRS-54": "warn",

@@ -122,4 +122,6 @@ test("prints what a controller needs at most, and who demands the actions of oth
   }
   const unknown = await runCommand(["trust", "policy", "--group", "new.services.k8s.aws"]);
   t.match(unknown, { status: 2, stderr: /What the controllers of new\.services\.k8s\.aws need is not in the table/ });
+  const misspelled = await runCommand(["trust", "policy", "--group", "dynamodbb.services.k8s.aws"]);
+  t.match(misspelled, { status: 2, stderr: /--group dynamodbb\.\S+: did you mean dynamodb\.services\.k8s\.aws\?/ });
 });

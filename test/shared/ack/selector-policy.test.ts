@@ -24,6 +24,7 @@ const LIST = "List up to ten ARNs of policies of AWS or of the role's account, w
 const tooLong = (length: number): string => (
   `the policy and the ARNs have ${length} characters, and STS accepts 2048. ${LIST}.`
 );
+const SEVERAL = { namespaceSelector: { names: ["a", "b"] } };
 const AS_JSON = "Write an IAM policy as JSON, without Principal";
 
 testRows("IRS-54: denies a session policy that STS rejects", ([text, spec]: readonly [unknown, object?]) => (
@@ -33,10 +34,19 @@ testRows("IRS-54: denies a session policy that STS rejects", ([text, spec]: read
   ["a policy", [statement()]],
   ["no JSON", ["{"], ofPolicy(`the policy is not a JSON object, or nested too deeply. ${AS_JSON}`)],
   ["a template", [statement({ Resource: "arn:aws:s3:::{namespace}-{selector}-{account}-{group}" })]],
-  ["a template without a value", [statement({ Resource: "{kind}" })],
-    ofPolicy("template {kind} has no value: spec.resourceTypeSelector does not name exactly one kind. Write the name "
-      + "itself, or a selector for each")],
-  ["several namespaces", [statement({ Resource: "{namespace}" }), { namespaceSelector: { names: ["a", "b"] } }],
+  ["a template without a value", [statement({ Resource: "arn:aws:s3:::{kind}" })],
+    /template \{kind\} has no value: spec\.resourceTypeSelector does not name exactly one kind\. Use \{selector\}, /],
+  ["a template that does not exist", [statement({ Resource: "arn:aws:s3:::{acount}" })],
+    /template "\{acount\}" does not exist\. Write ".*\{account\}.*"\.$/],
+  ["a variable of IAM", [statement({ Resource: "arn:aws:s3:::${aws:PrincipalTag/team}" })]],
+  ["no action", [statement({ Action: "kms.Decrypt" })],
+    ofPolicy('"kms.Decrypt" in Action of Statement 1 of the policy is not SERVICE:ACTION, such as kms:Decrypt, or *. '
+      + AS_JSON)],
+  ["no ARN", [statement({ Resource: ["*", "alias/a"] })],
+    ofPolicy(`"alias/a" in Resource of Statement 1 of the policy is not an ARN, or *. ${AS_JSON}`)],
+  ["no text", [statement({ Resource: 1 })],
+    ofPolicy(`a value in Resource of Statement 1 of the policy is not an ARN, or *. ${AS_JSON}`)],
+  ["several namespaces", [statement({ Resource: "arn:aws:s3:::{namespace}" }), SEVERAL],
     /^warn IRS-54 .*: \{namespace\} has no value at \/sts, /],
 ]);
 

@@ -151,6 +151,14 @@ testRows("IRS-47: warns about an unknown annotation and suggests a similar one",
   ...allowed("allow", "replaces", "external-id", "session-name", "source-identity", "session-tags", "duration-seconds"),
 ]);
 
+test("IRS-47: denies what may be meant to limit the sessions", (t) => {
+  const text = "IAMRoleSelectors do not support this annotation. Write";
+  t.same(linesOf("IRS-47", "sessionScope", "service"), [
+    line("deny IRS-47", "sessionScope", `${text} [${PREFIX}session-scope]`),
+  ]);
+  t.end();
+});
+
 test("IRS-47: replaces no annotation that exists", (t) => {
   const annotations = { [`${PREFIX}replaces`]: "a", [`${PREFIX}replace`]: "b" };
   t.match(selfLines("IRS-47", selectorObject("team-a", { arn: ROLE }, { annotations })), [/Use .* or remove the an/]);

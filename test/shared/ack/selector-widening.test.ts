@@ -36,7 +36,8 @@ testRows("IRS-57 denies wider sessions of a selector that is in use", lines, [
   ["the policies are removed", [limited(S3), limited({}), BUCKET], "deny IRS-57 metadata.annotations: the sessions of "
     + "selected resources could do more (no session policy is left). Set "
     + "metadata.annotations[ack-role-resolver.io/session-policy-arns] to "
-    + "\"arn:aws:iam::aws:policy/AmazonS3FullAccess\"."],
+    + "\"arn:aws:iam::aws:policy/AmazonS3FullAccess\"; or, if the sessions must do more, set the annotation "
+    + "ack-role-resolver.io/allow: IRS-57 as a user of --waiver-users."],
   ["nothing is selected", [limited(S3), limited({}), []]],
   ["narrower", [limited({}), limited(S3), BUCKET]],
   ["the scope", [limited({ "session-scope": "service" }), limited({ "session-scope": "none" }), BUCKET],

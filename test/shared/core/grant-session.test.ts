@@ -106,10 +106,12 @@ test("denies a session policy whose templates have no value, or that they make t
   const [inTeamA, , byName] = grants([open], { sessionDefaults: NO_EXTRAS });
   t.match(inTeamA, { verdict: "role", extras: { policy: statement("arn:aws:s3:::team-a") } });
   t.match(byName, { verdict: "denied", message: /has a session policy with \{namespace\}, but the request/ });
-  const long = selector("a", A, EVERYWHERE, { "session-policy": statement("{namespace}".repeat(180)) });
+  const long = selector("a", A, EVERYWHERE, {
+    "session-policy": statement(`arn:aws:s3:::${"{namespace}".repeat(170)}`),
+  });
   const inLong = grantInNamespace(inventoryOf([long]), { ...TEAM_A, sessionDefaults, namespace: "team-b" });
   t.match(inLong, { verdict: "role" }, "a short name");
-  const many = selector("a", A, EVERYWHERE, { "session-policy": statement("{group}".repeat(280)) });
+  const many = selector("a", A, EVERYWHERE, { "session-policy": statement(`arn:aws:s3:::${"{group}".repeat(280)}`) });
   const [tooLong] = grants([many], { sessionDefaults: NO_EXTRAS });
   t.match(tooLong, { verdict: "denied", message: /has session policies that STS rejects: .* Shorten/ });
   t.end();

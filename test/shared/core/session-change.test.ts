@@ -29,7 +29,10 @@ test("tells what lets sessions do more", (t) => {
   t.same(told({ ...NONE, scope: "service" }, NONE), ["the session scope ends"]);
   t.same(widenings({ ...NONE, scope: "service" }, NONE, "service"), [], "the default is the scope");
   t.same(widenings(NONE, { ...NONE, scope: "none" }, "service"), ["the session scope ends"]);
-  t.same(told(NONE, { ...NONE, scope: "none" }), ["the session scope ends"], "sidecars can have another default");
+  t.same(
+    told(NONE, { ...NONE, scope: "none" }), ["the session scope of sidecars with --session-scope=service ends"],
+    "sidecars can have another default",
+  );
   t.end();
 });
 

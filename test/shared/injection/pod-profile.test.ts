@@ -114,7 +114,7 @@ const OWN = "the sidecar hands out the credentials of its own role, which --sess
 
 testRows("AUD-17 reports a sidecar that the session scope stops, or does not limit", limits, [
   ["a known group", pod(groups("s3"))],
-  ["an unknown group", pod(groups("s3", "new")), /no session of a role; What the controllers of new\S+ need is/],
+  ["an unknown group", pod(groups("s3", "new")), /no session of a role: what the controllers of new\S+ need is/],
   ["too many groups", pod(groups("iam", "ec2", "rds", "eks", "sagemaker")), /Run a sidecar for each group, or/],
   ["in two words, and for Cluster API", pod({ args: [
     "--group", "new.services.k8s.aws,infrastructure.cluster.x-k8s.io", "--session-scope", "service", "--base=vend",
@@ -124,6 +124,15 @@ testRows("AUD-17 reports a sidecar that the session scope stops, or does not lim
     `spec.template.spec.initContainers[1]: ${OWN}set --base=identity-only of the sidecar`],
   ["without the scope", pod({ args: ["--group=new.services.k8s.aws", "--profile=enforce"] })],
 ]);
+
+test("AUD-17 reports a sidecar that has the scope itself, and follows a profile without it", (t) => {
+  const follows = deploymentOf([
+    "--group=s3.services.k8s.aws", "--session-scope=service", "--profile-namespace=ack-role-resolver",
+  ]);
+  const open = { ...STRICT, injection: { ...injection, closures: NOTHING_CLOSED } };
+  t.match(linesOf(follows, open, "AUD-17"), [/hands out the credentials of its own role/]);
+  t.end();
+});
 
 test("AUD-16 does not choose between the namespaces of several installations", (t) => {
   const settings = { ...STRICT, installationNamespaces: ["a", "b"] };
