@@ -75,8 +75,8 @@ function roleResource(roleARN: string): string {
 /** The text of each type of change, for the summary and the table cells. */
 export const CHANGE_TEXT: Readonly<Record<Change, string>> = {
   conflict: "now in conflict", refused: "now refused", default: "now default", account: "other account",
-  role: "other role", region: "other region", selected: "now selected", wider: "wider sessions",
-  narrower: "narrower sessions", identity: "other identity",
+  role: "other role", region: "other region", selected: "now selected", wider: "with wider sessions",
+  narrower: "with narrower sessions", identity: "other identity",
   source: "other source", secret: "other Secret", selector: "other selector", added: "added", removed: "removed",
 };
 

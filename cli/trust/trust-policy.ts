@@ -2,6 +2,7 @@ import { systemClock } from "../../shared/core/clock.ts";
 import type { SettingsFor } from "../../shared/core/settings.ts";
 import { parseRoleARN } from "../../shared/formats/arn.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
+import { closest } from "../../shared/formats/nearest.ts";
 import { printable, quote } from "../../shared/formats/text.ts";
 import { combinedPolicies } from "../../shared/core/session-policies.ts";
 import { scopeOf, SCOPES } from "../../shared/core/session-scope.ts";
@@ -47,11 +48,19 @@ export async function runTrustPolicy(
 function writeScope(name: string | null, { group, all, from, cluster, output }: Settings, io: IO): ExitStatus {
   const isAlone = name === null && !all && from.length === 0 && !cluster;
   if (!isAlone || output !== "json") throw invalid("--group: not supported with a name, other input, or -o");
+  const unknown = group.find((one) => !SCOPES.has(one));
+  const meant = unknown === undefined ? null : closest(serviceOf(unknown), Array.from(SCOPES.keys(), serviceOf));
+  if (meant !== null) throw invalid(`--group ${unknown}: did you mean ${meant}.services.k8s.aws?`);
   const policy = parseJSON(combinedPolicies(NO_EXTRAS, NO_EXTRAS, scopeOf(group)).policy ?? "");
   const foreign = group.flatMap((one) => SCOPES.get(one)?.foreign ?? []);
   writeLines(io.stderr, foreign.map((one) => `${one.actions.join(", ")}: ${one.from}`));
   writeJSON(io, policy);
   return EXIT.fine;
+}
+
+/** Returns the first part of an API group, such as s3. */
+function serviceOf(group: string): string {
+  return group.split(".", 1).join();
 }
 
 function invalid(message: string): ResolverError {

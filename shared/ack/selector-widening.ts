@@ -7,7 +7,7 @@ import { defaultScope } from "../core/closures.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import type { Inventory } from "../core/inventory.ts";
 import { annotationOf } from "../core/session-annotations.ts";
-import { by, remove, type Repair, set } from "../core/repair.ts";
+import { by, describeRepairs, remove, type Repair, set } from "../core/repair.ts";
 import { readLimits, type SessionLimits, widenings } from "../core/session-change.ts";
 import { printable } from "../formats/text.ts";
 import type { Paced } from "../formats/paced.ts";
@@ -38,19 +38,26 @@ export const IRS_57: ScanningCheck<SelectorChange> = {
     const faults: Fault[] = [];
     if (before !== null && storedObject !== null) {
       const message = yield* widerThan({ selector: before, limits: readLimits(storedObject) }, compared);
-      if (message !== null) faults.push({ path: PATH, message, repairs: restoredLimits(object, storedObject) });
+      if (message !== null) faults.push(faultOf(message, restoredLimits(object, storedObject)));
     }
     for (const replaced of [...after.replaces].flatMap((name) => inventory.of(SELECTORS).get(name) ?? [])) {
       const message = yield* widerThan({ selector: replaced, limits: replaced.extras }, compared);
       if (message === null) continue;
       const than = `${message} than with IAMRoleSelector ${printable(replaced.name)}, which this one replaces`;
-      faults.push({ path: PATH, message: than, repairs: copiedLimits(object, replaced) });
+      faults.push(faultOf(than, copiedLimits(object, replaced)));
     }
     return faults;
   },
 };
 
 const PATH = ["metadata", "annotations"] as const;
+const WAIVE = "or, if the sessions must do more, set the annotation ack-role-resolver.io/allow: IRS-57 as a user of "
+  + "--waiver-users";
+
+function faultOf(message: string, repairs: readonly Repair[]): Fault {
+  const restore = describeRepairs(repairs, PATH);
+  return { path: PATH, message, repairs, ...(restore !== null && { fix: `${restore}; ${WAIVE}` }) };
+}
 
 interface Compared {
   readonly inventory: Inventory;

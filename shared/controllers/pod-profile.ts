@@ -103,18 +103,30 @@ const OPEN = { profile: "enforce", base: "vend", unmatched: "base", sessionScope
  * profile; null if the namespaces of the installation are unknown.
  */
 export function sidecarClosures(sidecar: Container, installed: readonly string[] | null): Closures | null {
+  const followed = settingReader(sidecar)?.("profileNamespace");
+  const isInstalled = installed === null || installed.some((namespace) => namespace === followed);
+  return followed !== undefined && isInstalled ? null : ownClosures(sidecar);
+}
+
+type SettingReader = (name: "profileNamespace" | keyof typeof OPEN) => string | null | undefined;
+
+/** Returns a function that returns the value of a setting, null if it is unknown; null if all settings are unknown. */
+function settingReader(sidecar: Container): SettingReader | null {
   const flags = sidecarFlags(sidecar);
-  // The container starts another program, such as a shell, or an argument is unknown.
-  if (flags === null) return closuresOf(OPEN);
+  if (flags === null) return null;
   const environment = environmentOf(sidecar);
-  const valueOf = (name: "profileNamespace" | keyof typeof OPEN): string | null | undefined => {
+  return (name) => {
     const flag = SETTINGS[name].flag.slice(2);
     const variable = `ACK_ROLE_RESOLVER_${flag.toUpperCase().replaceAll("-", "_")}`;
     return flags.has(flag) ? flags.get(flag) : environment.get(variable);
   };
-  const followed = valueOf("profileNamespace");
-  const isInstalled = installed === null || installed.some((namespace) => namespace === followed);
-  if (followed !== undefined && isInstalled) return null;
+}
+
+/** Returns what a sidecar closes by its flags and variables, whatever it follows. */
+export function ownClosures(sidecar: Container): Closures {
+  const valueOf = settingReader(sidecar);
+  // The container starts another program, such as a shell, or an argument is unknown.
+  if (valueOf === null) return closuresOf(OPEN);
   const known = (name: keyof typeof OPEN): string | undefined => {
     const value = valueOf(name);
     return value === null ? OPEN[name] : value;

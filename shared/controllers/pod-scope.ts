@@ -1,5 +1,6 @@
 import type { Fault, QuickCheck } from "../core/check.ts";
 import { INFRASTRUCTURE_GROUP } from "../core/capa-kinds.ts";
+import { tightest } from "../core/closures.ts";
 import { environmentOf } from "./controller-arguments.ts";
 import { type Container, decodePod, isPod, podTemplateOf } from "../core/pod.ts";
 import { combinedPolicies } from "../core/session-policies.ts";
@@ -8,7 +9,7 @@ import { NO_EXTRAS } from "../core/session.ts";
 import { SETTINGS } from "../core/settings.ts";
 import { sidecarOf } from "../core/sidecar-container.ts";
 import { errorMessage } from "../formats/errors.ts";
-import { argumentRepairs, hasEnded, sidecarClosures, type StoredPod } from "./pod-profile.ts";
+import { argumentRepairs, hasEnded, ownClosures, sidecarClosures, type StoredPod } from "./pod-profile.ts";
 
 const CLOSE_BASE = "--base=identity-only";
 const SCOPE = `${SETTINGS.sessionScope.flag}=service`;
@@ -18,7 +19,8 @@ export const AUD_17: QuickCheck<StoredPod> = {
   severity: "warn",
   reason: "With the session scope `service`, a sidecar issues a session only if it knows what the controllers of its "
     + "groups need, and if that fits into a session policy. The credentials of its own role, which it hands out "
-    + "unless told otherwise, cannot be limited. `audit --cluster --profile strict` tells so before an upgrade.",
+    + "unless told otherwise, are limited only with IRSA, or if the role may assume itself. `audit --cluster --profile "
+    + "strict` tells so before an upgrade.",
   fix: `set ${CLOSE_BASE} of the sidecar, and run a sidecar for each controller, or set its session scope to none`,
   example: "# A Pod whose sidecar has the arguments --group=new.services.k8s.aws --session-scope=service.",
   on: ["AUDIT"],
@@ -26,11 +28,11 @@ export const AUD_17: QuickCheck<StoredPod> = {
     const template = podTemplateOf(object);
     const sidecar = template === null || hasEnded(object) ? null : sidecarOf(decodePod(template.pod));
     if (sidecar === null || template === null) return;
-    const closures = sidecarClosures(sidecar, profileNamespaces) ?? injection.closures;
+    const closures = sidecarClosures(sidecar, profileNamespaces) ?? tightest(ownClosures(sidecar), injection.closures);
     if (!closures.sessionScope) return;
     const path = [...template.path, "spec", sidecar.list, sidecar.index];
     const fault = scopeFault(groupsOf(sidecar));
-    if (fault !== null) yield { path, message: `with ${SCOPE}, the sidecar issues no session of a role`, fix: fault };
+    if (fault !== null) yield { path, ...noSession(fault) };
     if (closures.base) return;
     const message = `the sidecar hands out the credentials of its own role, which ${SCOPE} does not limit, unless it `
       + "uses IRSA or its role may assume itself";
@@ -38,6 +40,13 @@ export const AUD_17: QuickCheck<StoredPod> = {
     yield { path, message, fix: `set ${CLOSE_BASE} of the sidecar`, repairs };
   },
 };
+
+/** The error says why in its first sentence, and what to do in the others. */
+function noSession(fault: string): Pick<Fault, "message" | "fix"> {
+  const [why = "", ...fix] = fault.split(". ");
+  const cause = `${why.charAt(0).toLowerCase()}${why.slice(1)}`;
+  return { message: `with ${SCOPE}, the sidecar issues no session of a role: ${cause}`, fix: fix.join(". ") };
+}
 
 /** Returns the groups of the sidecar that need a row in the table, by its arguments or its variable. */
 function groupsOf(sidecar: Container): readonly string[] {

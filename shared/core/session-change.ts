@@ -27,7 +27,9 @@ export function widenings(before: SessionLimits, after: SessionLimits, byDefault
   // A sidecar can have another default than the webhook knows.
   const isUnscoped = before.scope !== after.scope
     && (after.scope === "none" || (before.scope === "service" && byDefault === "none"));
-  return [...(isUnscoped ? ["the session scope ends"] : []), ...policyWidenings(before, after)];
+  const isAssumed = before.scope === null && byDefault === "none";
+  const text = isAssumed ? "the session scope of sidecars with --session-scope=service ends" : "the session scope ends";
+  return [...(isUnscoped ? [text] : []), ...policyWidenings(before, after)];
 }
 
 function policyWidenings(before: SessionLimits, after: SessionLimits): readonly string[] {
