@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { SteadyClock } from "../../shared/core/clock.ts";
 import { compareText } from "../../shared/formats/text.ts";
 import type { SessionRequest } from "../../shared/core/session.ts";
+import { BoundedMap } from "../../shared/server/bounded-map.ts";
 
 /** The caller of STS: its identity, and the Region of the STS endpoint. */
 export interface Caller {
@@ -25,11 +26,23 @@ export function sessionKey(request: SessionRequest, { identity, region, owner }:
   const { roleARN, sessionName, durationSeconds, externalID, sourceIdentity, tags, policy } = request;
   const sortedTags = tags.map(({ key, value }) => JSON.stringify([key, value])).toSorted(compareText);
   const distinct = [
-    withoutSessionName(identity), region, sessionName, durationSeconds, externalID, sourceIdentity, sortedTags, policy,
-    request.policyARNs.toSorted(compareText), request.transitiveTagKeys.toSorted(compareText),
+    withoutSessionName(identity), region, sessionName, durationSeconds, externalID, sourceIdentity, sortedTags,
+    policy === null ? null : digestOf(policy), request.policyARNs.toSorted(compareText),
+    request.transitiveTagKeys.toSorted(compareText),
   ];
   const digest = hash("sha256", JSON.stringify(distinct), "base64url");
   return JSON.stringify(owner === undefined ? [roleARN, digest] : [roleARN, digest, owner]);
+}
+
+/** The digests of the last policies. Most sessions of a sidecar have the same one, which is longer than all the rest. */
+const DIGESTS = new BoundedMap<string, string>(1_000);
+
+function digestOf(policy: string): string {
+  const known = DIGESTS.get(policy);
+  if (known !== undefined) return known;
+  const digest = hash("sha256", policy, "base64url");
+  DIGESTS.set(policy, digest);
+  return digest;
 }
 
 /** Returns the role ARN in a session key. */
@@ -38,7 +51,6 @@ export function roleOfSession(key: string): string {
   const role: unknown = Array.isArray(parts) ? parts[0] : null;
   return typeof role === "string" ? role : "";
 }
-
 
 function withoutSessionName(arn: string): string {
   return arn.replace(/^(arn:[^:]*:sts::\d*:assumed-role\/[^/]*)\/.*$/, "$1");
