@@ -34,7 +34,7 @@ export function sessionKey(request: SessionRequest, { identity, region, owner }:
   return JSON.stringify(owner === undefined ? [roleARN, digest] : [roleARN, digest, owner]);
 }
 
-/** The digests of the last policies. Most sessions of a sidecar have the same one, which is longer than all the rest. */
+/** The digests of the last policies. Most sessions of a sidecar have the same one, longer than the rest of the key. */
 const DIGESTS = new BoundedMap<string, string>(1_000);
 
 function digestOf(policy: string): string {
