@@ -1,15 +1,18 @@
 import { type ReviewedState, reviewRoles, unreadChecks } from "./features.ts";
+import { openCluster } from "./input/connection.ts";
+import { readObservation } from "./input/installed-webhook.ts";
 import { auditWithProgress } from "./input/audited.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
 import { isUnreadable, readStates, type State, type StateObject } from "./input/state.ts";
 import { type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
 import { EXIT, type ExitStatus, type IO, withoutNotes, writeJSON, writeLines, writeText } from "./io.ts";
-import { type AuditReport, printReports, type ReportedFinding } from "./output/audit-text.ts";
+import { type AuditReport, printReports, type ReportedFinding, type Unknown } from "./output/audit-text.ts";
 import { distinctObjects, mergeRoots } from "./output/by-root.ts";
 import { controllersJSON, settlementLines } from "./output/controllers.ts";
 import { coverageOf, isIncomplete, writeNotJudged } from "./output/coverage.ts";
 import { junitReport } from "./output/junit.ts";
 import { countBySeverity, isFailing, locator } from "./output/located-finding.ts";
+import { countObserved, observationJSON } from "./output/observation.ts";
 import { sarifLog } from "./output/sarif.ts";
 import { notApplied } from "./output/skipped-checks.ts";
 import { painter } from "./output/terminal.ts";
@@ -36,26 +39,43 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO, clock = s
   writeText(notes.stderr, only.noObjectLines(states), io);
   const reviewed = await reviewRoles(states, settings, notes, clock.now());
   const reports = reviewed.states.map((state) => auditRoot(state, only, settings, notes));
+  const observation = settings.cluster ? await readObservation((await openCluster(settings, io)).api) : null;
   const judged = reports.flatMap((report) => report.judged);
   const covered = coverageOf(distinctObjects(reports), judged, unjudged, reports.flatMap((one) => one.reported));
   const findings = allFindings(reports);
   const skipped = notApplied(reports.flatMap((report) => report.skipped), findings);
+  writeReports({ reports, findings, skippedFiles }, { covered, skipped, observation }, settings, io);
+  const isObserved = settings.profile !== "observe" && countObserved(observation?.observed ?? null) > 0;
+  const isFailed = isObserved || reports.some((report) => isFailing(report.findings, settings.failOn));
+  return isFailed || isIncomplete(covered, settings.failOn) ? EXIT.findings : EXIT.fine;
+}
+
+interface Audited {
+  readonly reports: readonly AuditReport[];
+  readonly findings: readonly ReportedFinding[];
+  readonly skippedFiles: State["skippedFiles"];
+}
+
+function writeReports(
+  { reports, findings, skippedFiles }: Audited, unknown: Unknown, settings: SettingsFor<"audit">, io: IO,
+): void {
   const { output, failOn } = settings;
+  const { covered, skipped, observation } = unknown;
+  if (output === "text") return printReports(reports, unknown, settings, io);
   if (output === "json") {
-    const { coverage } = covered;
-    writeJSON(io, { ...auditJSON(reports, findings), notApplied: skipped, skippedFiles, coverage });
-  } else if (output === "text") printReports(reports, { covered, skipped }, settings, io);
-  else {
+    const [{ coverage }, observed] = [covered, observationJSON(observation)];
+    writeJSON(io, { ...auditJSON(reports, findings), observed, notApplied: skipped, skippedFiles, coverage });
+  } else {
     const result = { findings, inputErrors: [] };
+    const judged = judgedObjects(reports.flatMap((report) => report.judged));
     if (output === "sarif") writeJSON(io, sarifLog(result));
-    else io.stdout.write(junitReport({ ...result, command: "audit", judged: judgedObjects(judged), failOn }));
+    else io.stdout.write(junitReport({ ...result, command: "audit", judged, failOn }));
     // A Deployment in the input can cause settings with which findings disappear.
     const paint = painter(io.stderr, io.environment);
+    const notes = withoutNotes(io, settings);
     writeLines(notes.stderr, reports.flatMap(({ controllers }) => settlementLines(controllers, paint)));
   }
-  if (output !== "text") writeNotJudged(covered, settings, io);
-  const isFailed = reports.some((report) => isFailing(report.findings, failOn));
-  return isFailed || isIncomplete(covered, failOn) ? EXIT.findings : EXIT.fine;
+  writeNotJudged(covered, settings, io);
 }
 
 function auditRoot(state: ReviewedState, only: Only, settings: SettingsFor<"audit">, io: IO): AuditReport {

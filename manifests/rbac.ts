@@ -43,6 +43,9 @@ export function readerRights(options: RightsOptions): object[] {
   ];
 }
 
+/** The webhook writes the object often. Flux would report each write as a drift. */
+const WRITTEN_OFTEN = { "helm.toolkit.fluxcd.io/driftDetection": "disabled" };
+
 /** Returns the ConfigMaps of the webhook, its rights to them, and the roles of users. */
 export function commonRights(options: RightsOptions): object[] {
   const { namespace, sidecarProfile: profile } = options;
@@ -52,13 +55,15 @@ export function commonRights(options: RightsOptions): object[] {
     clusterRole("selector-owner", rightsOf("selector-owner")), clusterRole("tenant", rightsOf("tenant")),
     configMap(inNamespace(WEBHOOK.profile, namespace, "webhook"), { data: profile }),
     // RBAC cannot limit the right to create ConfigMaps to one name. An apply does not change the data.
-    // The webhook writes it often. Flux would report each write as a drift.
     configMap({
-      name: WEBHOOK.pendingWrites, namespace, labels: labelsOf("webhook"),
-      annotations: { "helm.toolkit.fluxcd.io/driftDetection": "disabled" },
+      name: WEBHOOK.pendingWrites, namespace, labels: labelsOf("webhook"), annotations: WRITTEN_OFTEN,
+    }),
+    configMap({
+      name: WEBHOOK.observedDenials, namespace, labels: labelsOf("webhook"), annotations: WRITTEN_OFTEN,
     }),
     ...roleWithBinding("pending-writes", namespace, [
       { ...CONFIG_MAPS, resourceNames: [WEBHOOK.pendingWrites], verbs: ["list", "watch", "update"] },
+      { ...CONFIG_MAPS, resourceNames: [WEBHOOK.observedDenials], verbs: ["get", "update"] },
     ], webhookAccount(options)),
   ];
 }

@@ -21,6 +21,7 @@ import { type AllowedClient, clientOptions, limitCallers } from "./callers.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { mutate } from "./mutate.ts";
 import { NAMESPACES_ON_SERVER } from "./object-fetch.ts";
+import type { ObservedStore } from "./observed-store.ts";
 import { openPending, type PendingByKind, type PendingPorts } from "./pending/open.ts";
 import { addReviewRoute, asResolverError, sendError } from "./route.ts";
 import { deniesInEveryProfile, validate } from "./validate.ts";
@@ -119,6 +120,8 @@ export interface WebhookPorts extends PendingPorts {
   readonly turns?: TurnQueue;
   /** Sends access reviews; undefined if no check needs access reviews. */
   readonly reviewAccess?: AccessReviewer;
+  /** Counts what `enforce` would deny. Absent in other profiles. */
+  readonly observed?: Pick<ObservedStore, "add">;
   /** The pending writes of all replicas; undefined if each replica compares only the changes that it admits itself. */
   readonly pending?: PendingByKind;
 }

@@ -25,7 +25,8 @@ import { buildWebhook, CurrentSource, type WebhookPorts } from "./app.ts";
 import { readAllowedClient } from "./callers.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
 import { objectFetcher } from "./object-fetch.ts";
-import { openSharedPending, type PendingByKind } from "./pending/open.ts";
+import { ObservedStore } from "./observed-store.ts";
+import { openSharedPending } from "./pending/open.ts";
 import type { StartPart } from "./part.ts";
 import { startRoleMap } from "./role-map/start-role-map.ts";
 import { maintainCertificates, openCertificate, ServedCertificate } from "./serving-certificate.ts";
@@ -111,16 +112,17 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const ofPod = await podNamespace();
   const decisions = decisionSettings({ ...settings, installationNamespaces: [ofPod, settings.namespace] });
   const timed = { ...runtime, clock: systemClock, ...requestsOf(runtime, decisions), source: current, metrics, drain };
-  const { pending, close: closePending } = sharedPending(settings, settings.namespace ?? ofPod, timed);
+  const { shared, close: closeShared } = openShared(settings, settings.namespace ?? ofPod, timed);
   const turns = new TurnQueue();
-  const ports = { ...timed, turns, ...(pending !== null && { pending }) };
+  const ports = { ...timed, turns, ...shared };
   const app = buildWebhook({ decisions, tls: origin.pair, client }, ports);
   const { server } = app;
   const served = new ServedCertificate({ ...origin, server, clientCA: client?.ca ?? null, metrics });
   const stopReconciling = await startReconciling(settings, decisions, { ...runtime, metrics, turns });
   const stopCertificates = maintainCertificates(origin, client, { served, clock: systemClock, log, metrics });
   const stopClosing = closeIdleWhileUnloaded(server, current, systemClock);
-  const closers = [stopReconciling, stopCertificates, closePending, async () => stopClosing(), () => app.close()];
+  const stopServing = (): Promise<void> => app.close().then(closeShared);
+  const closers = [stopReconciling, stopCertificates, stopServing, async () => stopClosing()];
   try {
     await startListening("--listen", address, () => app.listen({ host: address.host, port: address.port }));
     const health = await startHealthServer({
@@ -153,17 +155,27 @@ function requestsOf(
   return { fetcherOf: (kind) => objectFetcher(kind, ports), ...reviews };
 }
 
-type PendingRuntime = Pick<WebhookPorts, "source" | "log" | "clock"> & WebhookRuntime;
+type SharedRuntime = Pick<WebhookPorts, "source" | "log" | "clock"> & WebhookRuntime;
+
+interface OpenedShared {
+  readonly shared: Pick<WebhookPorts, "pending" | "observed">;
+  /** Stores what is not stored yet, and ends the watches. */
+  readonly close: () => Promise<void>;
+}
 
 /**
- * Returns the pending writes that all replicas share in the namespace, and a function that ends their watch. Without a
- * namespace or a cluster, a replica compares only its own changes.
+ * Opens what all replicas share in ConfigMaps of the namespace: the pending writes, and in the profile `observe` what
+ * `enforce` would have denied. Without a namespace or a cluster, a replica compares only its own changes.
  */
-function sharedPending(
-  { runtime }: WebhookSettings, namespace: string | null, { api, ...ports }: PendingRuntime,
-): { readonly pending: PendingByKind | null; readonly close: () => Promise<void> } {
-  if (namespace === null || api === undefined) return { pending: null, close: async () => undefined };
-  return openSharedPending(runtime, { namespace, name: WEBHOOK.pendingWrites }, { ...ports, api });
+function openShared(
+  { runtime, profile }: WebhookSettings, namespace: string | null, { api, ...ports }: SharedRuntime,
+): OpenedShared {
+  if (namespace === null || api === undefined) return { shared: {}, close: async () => undefined };
+  const { pending, close } = openSharedPending(runtime, { namespace, name: WEBHOOK.pendingWrites }, { ...ports, api });
+  if (profile !== "observe") return { shared: { pending }, close };
+  const observed = new ObservedStore({ ...ports, api, configMap: { namespace, name: WEBHOOK.observedDenials } });
+  observed.start();
+  return { shared: { pending, observed }, close: async () => void await Promise.all([close(), observed.stop()]) };
 }
 
 interface ReconcilingRuntime extends Pick<WebhookRuntime, "source" | "log" | "api"> {

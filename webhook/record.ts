@@ -6,6 +6,7 @@ import { apiVersionOf } from "../shared/formats/object-meta.ts";
 import { startOfText } from "../shared/formats/text.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { WebhookMetrics } from "./metrics.ts";
+import type { ObservedStore } from "./observed-store.ts";
 import type { Verdict } from "./review.ts";
 
 const MS_PER_SECOND = 1000;
@@ -24,6 +25,8 @@ interface LoggedReview {
 export interface Recorder {
   readonly log: Logger;
   readonly metrics: WebhookMetrics;
+  /** Counts what the profile `enforce` would deny. Absent in other profiles. */
+  readonly observed?: Pick<ObservedStore, "add">;
 }
 
 const NONE: readonly never[] = [];
@@ -31,18 +34,33 @@ const UNCHECKED = { findings: NONE } as const;
 const UNCHANGED = { notices: NONE, resolution: null } as const;
 
 /** Logs one line for a review, and increments the metrics. The line never contains the reviewed object. */
-export function recordVerdict({ log, metrics }: Recorder, review: LoggedReview, verdict: Verdict): void {
+export function recordVerdict(recorder: Recorder, review: LoggedReview, verdict: Verdict): void {
+  const { log, metrics } = recorder;
   const answer = answerOf(verdict);
   countRequest(metrics, review, answer);
   const { findings } = "findings" in verdict ? verdict : UNCHECKED;
   const { notices, resolution } = verdict.outcome === "mutated" ? verdict : UNCHANGED;
-  for (const { code, severity } of findings) metrics.findings.inc({ code, severity });
   for (const { code } of notices) metrics.notices.inc({ code });
   if (resolution !== null) metrics.resolutions.inc({ outcome: resolution.outcome });
+  const wouldDeny = recordFindings(recorder, review, findings);
   log.info(reviewFields(review, {
-    answer, outcome: resolution?.outcome ?? answer, resolution, codes: codesOf(findings, notices),
+    answer, outcome: resolution?.outcome ?? answer, resolution, codes: codesOf(findings, notices), wouldDeny,
     reason: "reason" in verdict ? verdict.reason : undefined,
   }), "admission review answered");
+}
+
+/** Counts the findings. Returns the codes with which only the profile `enforce` would deny, if there are any. */
+function recordFindings(
+  recorder: Recorder, review: LoggedReview, findings: readonly Finding[],
+): readonly string[] | undefined {
+  for (const { code, severity, wouldDeny = false } of findings) {
+    recorder.metrics.findings.inc({ code, severity: wouldDeny ? "would-deny" : severity });
+  }
+  const denying = findings.filter(({ wouldDeny = false }) => wouldDeny);
+  // Some checks deny in every profile.
+  if (denying.length === 0 || findings.some(({ severity }) => severity === "deny")) return undefined;
+  observe(recorder, review, denying);
+  return codesOf(denying, NONE);
 }
 
 interface LoggedError {
@@ -52,17 +70,29 @@ interface LoggedError {
 }
 
 /** Logs one line for a failed request, and increments the metrics. */
-export function recordError(
-  { log, metrics }: Recorder, review: LoggedReview, { error, answer }: LoggedError,
-): void {
+export function recordError(recorder: Recorder, review: LoggedReview, { error, answer }: LoggedError): void {
+  const { log, metrics } = recorder;
   countRequest(metrics, review, "error");
+  const isAdmitted = answer === "allowed";
+  if (isAdmitted) observe(recorder, review, [error]);
   metrics.errors.inc({ path: review.path, code: error.code });
   log.warn({
-    ...reviewFields(review, { answer, outcome: "error", codes: [error.code] }),
+    ...reviewFields(review, {
+      answer, outcome: "error", codes: [error.code], wouldDeny: isAdmitted ? [error.code] : undefined,
+    }),
     fault: error.message,
     // Logs the cause of an internal error. For a bad request, the log contains only the code and the message.
     err: error.cause,
   }, "admission review failed");
+}
+
+/** Counts an admission for each code with which `enforce` would have denied it. A dry run changes nothing. */
+function observe(
+  { observed }: Recorder, { request }: LoggedReview, reasons: readonly Pick<Finding, "code" | "message">[],
+): void {
+  if (observed === undefined || request === null || request.dryRun) return;
+  const first = new Map(reasons.toReversed().map(({ code, message }) => [code, message]));
+  for (const [code, message] of first) observed.add(request, { code, message });
 }
 
 function answerOf(verdict: Verdict): string {
@@ -85,6 +115,7 @@ interface LoggedAnswer {
   readonly outcome: string;
   readonly resolution?: Resolution | null;
   readonly codes: readonly string[];
+  readonly wouldDeny?: readonly string[] | undefined;
   readonly reason?: string | undefined;
 }
 
@@ -94,7 +125,7 @@ const UNRESOLVED: Partial<Resolution> = {};
 /** Returns the fields of a log line. A field that is undefined is not logged. */
 function reviewFields({ path, request, durationMs }: LoggedReview, logged: LoggedAnswer): object {
   const { uid, requester, operation, dryRun } = request ?? UNKNOWN;
-  const { answer, outcome, resolution = null, codes, reason } = logged;
+  const { answer, outcome, resolution = null, codes, wouldDeny, reason } = logged;
   const { accountID, roleARN } = resolution ?? UNRESOLVED;
   return {
     path,
@@ -112,6 +143,7 @@ function reviewFields({ path, request, durationMs }: LoggedReview, logged: Logge
     region: resolution === null ? undefined : regionText(resolution),
     role_arn: roleARN,
     codes,
+    would_deny: wouldDeny,
     reason,
   };
 }

@@ -41,6 +41,8 @@ const DENYING_CODES: ReadonlySet<string> = new Set(
   CATALOGUE.filter((check) => check.severity === "deny").map((check) => check.id),
 );
 
+/** The profile `enforce` would deny what it admits. */
+const WOULD_DENY = "(would be denied)";
 const NO_WARNINGS: readonly string[] = [];
 
 /** Returns the response body of a review: an AdmissionReview as JSON. */
@@ -79,7 +81,8 @@ export function isBrief({ code }: ResolverError): boolean {
  */
 export function respondFailed(request: AdmissionRequest, error: ResolverError, answer: "denied" | "allowed"): string {
   if (answer === "allowed") {
-    return allowed(request, [warningLine(`${error.code}: object admitted without checks (--profile observe)`)]);
+    const text = `${error.code} ${WOULD_DENY} object admitted without checks (--profile observe)`;
+    return allowed(request, [warningLine(text)]);
   }
   const message = `${error.code}: ${error.message}`;
   const isTimeout = isBrief(error) || error.code === "ERR_REQUEST_DEADLINE";
@@ -160,11 +163,12 @@ interface WarningText {
 
 /** Returns the finding as one text. If that exceeds one warning, returns two: the message, and then the fix. */
 function warningsOf(finding: Finding): WarningText[] {
-  const { code, message, fix, waived } = finding;
-  const start = `${waived ? "(waived)" : ""}${placeText(finding.path)} `.trimStart();
+  const { code, message, fix, waived, wouldDeny = false } = finding;
+  const mark = waived ? "(waived)" : wouldDeny ? WOULD_DENY : "";
+  const start = `${mark}${placeText(finding.path)} `.trimStart();
   const text = `${start}${findingSentences(finding)}`;
   if (printable(`${code} ${text}`).length <= WARNING_LENGTH) return [{ code, text }];
-  return [{ code, text: `${start}${message}` }, { code, text: `${waived ? "(waived) " : ""}fix: ${fix}` }];
+  return [{ code, text: `${start}${message}` }, { code, text: `${mark} fix: ${fix}`.trimStart() }];
 }
 
 /**

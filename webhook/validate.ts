@@ -2,7 +2,7 @@ import { type AdmissionRequest, inNamespace } from "../shared/core/admission.ts"
 import { type Kind, warnsOnly } from "../shared/core/kind.ts";
 import { judgeOfKind, limitCheckOf, runChecks, storedObject } from "../shared/judges.ts";
 import type { CheckEntry, CheckInput, Finding } from "../shared/core/check.ts";
-import { severityOf } from "../shared/core/plan.ts";
+import { DENIAL, verdictOfFault, WARNING } from "../shared/core/plan.ts";
 import type { DecisionSettings } from "../shared/core/context.ts";
 import { exemptionOf } from "../shared/core/exemptions.ts";
 import { reviewedKind } from "../shared/kinds.ts";
@@ -105,18 +105,17 @@ function validateExcess(
   if (stored !== null) return validateObject({ ...request, oldObject: stored, excess: null }, path, context);
   const check = limitCheckOf(kind, request.operation);
   if (check === null) return skipped("not managed");
-  const denied = deniesUnread(kind, check, request, settings) && !warnsOnly(kind, request, { settings, inventory });
-  return verdictOf({ denied, findings: [unreadFinding(check, message, denied)] });
-}
-
-function unreadFinding({ id: code, fix }: CheckEntry, message: string, denied: boolean): Finding {
-  return { code, severity: denied ? "deny" : "warn", path: [], message, fix, waivable: false, waived: false };
+  const isHarmless = warnsOnly(kind, request, { settings, inventory });
+  const { id: code, fix } = check;
+  const verdict = isHarmless ? WARNING : verdictOnUnread(kind, check, request, settings);
+  const finding = { code, ...verdict, path: [], message, fix, waivable: false, waived: false };
+  return verdictOf({ denied: finding.severity === "deny", findings: [finding] });
 }
 
 /** Whether the limit denies. Each profile denies an object that nobody can read if it can have a new waiver. */
-function deniesUnread(
+function verdictOnUnread(
   { id }: Kind, limit: CheckEntry, { operation }: AdmissionRequest, settings: DecisionSettings,
-): boolean {
+): Pick<Finding, "severity" | "wouldDeny"> {
   const mayHaveWaiver = operation !== "DELETE" && id !== "cluster-part";
-  return mayHaveWaiver || severityOf({ ...limit, fixed: true }, settings) === "deny";
+  return mayHaveWaiver ? DENIAL : verdictOfFault({ ...limit, fixed: true }, settings);
 }

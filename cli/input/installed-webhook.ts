@@ -3,7 +3,10 @@ import { isSuccess, responseText, sendRequest } from "../../shared/api/send-requ
 import { systemClock } from "../../shared/core/clock.ts";
 import { WEBHOOK } from "../../shared/core/installation.ts";
 import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
+import { observedIn, type ObservedDenials } from "../../shared/server/observed-denials.ts";
+import { SETTINGS } from "../../shared/core/settings.ts";
 import { type Given, installedSettings } from "../../shared/server/installed-settings.ts";
+import { environmentName } from "../../shared/server/read-settings.ts";
 
 /** The webhook that a cluster calls. */
 export interface InstalledWebhook {
@@ -13,6 +16,27 @@ export interface InstalledWebhook {
   readonly name: string;
   /** Why the settings are unknown; null if they are known, or if no webhook is installed. */
   readonly unknown: string | null;
+}
+
+/** What the webhook of a cluster has observed in the profile `observe`. */
+export interface Observation {
+  /** The namespace of the installation. */
+  readonly namespace: string;
+  /** Null if it is unknown, or if the webhook has not written it yet. */
+  readonly observed: ObservedDenials | null;
+  /** Why it is unknown. */
+  readonly unknown: string | null;
+}
+
+/** Reads what the profile `enforce` would have denied. Returns null if the installed webhook has another profile. */
+export async function readObservation(api: KubernetesAPI): Promise<Observation | null> {
+  const { given, name } = await readInstalledWebhook(api);
+  const { flag } = SETTINGS.profile;
+  const profile = given?.flags["profile"] ?? given?.environment[environmentName(flag)];
+  if (profile !== "observe") return null;
+  const [namespace = ""] = name.split("/");
+  const { object, unknown } = await read(api, `/api/v1/namespaces/${namespace}/configmaps/${WEBHOOK.observedDenials}`);
+  return { namespace, observed: object === null ? null : observedIn(object), unknown };
 }
 
 const CONFIGURATION = `/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/${WEBHOOK.configuration}`;

@@ -1,12 +1,14 @@
 import { type Section, SECTIONS } from "../../shared/core/check.ts";
 import type { Audit, AuditFinding } from "../../shared/diagnosis/audit.ts";
 import { countOf } from "../../shared/formats/text.ts";
+import type { Observation } from "../input/installed-webhook.ts";
 import type { State, StateObject } from "../input/state.ts";
 import type { Judged } from "../input/templates.ts";
 import { type IO, isQuiet, isVerbose, type LogSettings, writeLines, writeText } from "../io.ts";
 import { rootTitle } from "./by-root.ts";
 import { controllerLines, type ReportedControllers } from "./controllers.ts";
 import type { Covered } from "./coverage.ts";
+import { observationLines } from "./observation.ts";
 import { foldedLines, type LocatedFinding } from "./located-finding.ts";
 import { identityName } from "./resolution-table.ts";
 import { detailLines, summaryLine } from "./summary.ts";
@@ -31,9 +33,12 @@ export interface AuditReport extends Pick<State, "root"> {
   readonly controllers: ReportedControllers;
 }
 
-interface Unknown {
+/** What is about all roots. */
+export interface Unknown {
   readonly covered: Covered;
   readonly skipped: Audit["skipped"];
+  /** What the profile `observe` has shown; null without a cluster, and in another profile. */
+  readonly observation: Observation | null;
 }
 
 /**
@@ -50,6 +55,10 @@ export function printReports(reports: readonly AuditReport[], unknown: Unknown, 
   writeLines(io.stdout, shown.flatMap((report) => [
     ...rootTitle(report, format.paint), ...reportLines(report, format),
   ]));
+  if (unknown.observation !== null) {
+    const isFine = reports.every(({ findings }) => findings.every((one) => one.severity === "warn" && !one.wouldDeny));
+    writeLines(io.stdout, wrapLines(observationLines(unknown.observation, isFine, format.paint), format.width));
+  }
   if (isVerbose(settings)) {
     writeLines(io.stderr, detailLines(unknown.covered, unknown.skipped, painter(io.stderr, io.environment)));
   } else if (!isWhole && !isQuiet(settings)) {

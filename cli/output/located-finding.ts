@@ -19,6 +19,7 @@ export interface LocatedFinding {
   readonly path: string;
   readonly code: string;
   readonly severity: Severity;
+  readonly wouldDeny?: true;
   readonly message: string;
   readonly fix: string;
   readonly waivable: boolean;
@@ -40,9 +41,10 @@ export function locator(
 ): (finding: Finding, found: StateObject) => LocatedFinding {
   const renderer = new RepairRenderer(objects, texts);
   return (finding, found) => {
-    const { code, severity, path, message, fix, waivable, waived } = finding;
+    const { code, severity, path, message, fix, waivable, waived, wouldDeny } = finding;
     return {
       ...placeAndName(found, path), path: formatFieldPath(path), code, severity, message, fix, waivable, waived,
+      ...(wouldDeny === true && { wouldDeny }),
       ...(output === "json" && { repairs: renderer.render(finding, found) }),
       ...(output === "sarif" && { fixes: renderer.inFiles(finding, found).map(sarifFix) }),
     };
@@ -90,14 +92,14 @@ export function findingLines(finding: LocatedFinding, paint: Paint): string[] {
 
 /** Returns the place, the severity, the check, the object and the field. */
 function headOf(finding: LocatedFinding, paint: Paint): string {
-  const { file, line, kind, name, namespace, path, code, severity, waived, root = null } = finding;
+  const { file, line, kind, name, namespace, path, code, severity, wouldDeny = false, waived, root = null } = finding;
   const place = file === null ? "" : printable(`${file}:${line}: `);
   const color = severity === "deny" ? "red" : "yellow";
   const fullName = namespace === null ? name : `${namespace}/${name}`;
   // An object can lack a name. A finding about the deletion of an object has no path.
   const ofRoot = root === null ? "" : printable(`(root ${root})`);
   const parts = [code, printable(kind), printable(fullName), path, ofRoot].filter((part) => part !== "");
-  return `${place}${paint(color, severity)}${waived ? " (waived)" : ""} ${parts.join(" ")}`;
+  return `${place}${paint(color, wouldDeny ? "would deny" : severity)}${waived ? " (waived)" : ""} ${parts.join(" ")}`;
 }
 
 function fixLine({ fix }: LocatedFinding, paint: Paint): string {
@@ -111,8 +113,8 @@ interface Fact {
 }
 
 function factsOf(findings: readonly LocatedFinding[]): Fact[] {
-  const facts = Map.groupBy(findings, ({ code, severity, waived, message, fix }) => (
-    JSON.stringify([code, severity, waived, message, fix])
+  const facts = Map.groupBy(findings, ({ code, severity, wouldDeny, waived, message, fix }) => (
+    JSON.stringify([code, severity, wouldDeny, waived, message, fix])
   ));
   return [...facts.values()].flatMap(([first, ...others]) => (first === undefined ? [] : [{ first, others }]));
 }

@@ -129,6 +129,8 @@ export interface Finding {
   /** The id of the check. */
   readonly code: string;
   readonly severity: Severity;
+  /** Set if the finding is a warning only because of the profile `observe`: `enforce` would deny the object. */
+  readonly wouldDeny?: true;
   readonly path: FieldPath;
   /**
    * States the problem and the expected value. The texts `message` and `fix` start in lower case and have no full stop.

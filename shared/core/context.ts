@@ -77,6 +77,8 @@ export interface DecisionSettings {
   readonly allowedEndpointHosts: readonly string[];
   /** The severities by check that the profile and `--check` set; `*` stands for every other check that denies. */
   readonly checkSeverities: ReadonlyMap<string, Severity | "off">;
+  /** The same with the profile `enforce`, if the profile is `observe`; otherwise null. */
+  readonly enforcedSeverities: ReadonlyMap<string, Severity | "off"> | null;
   /** Whether the webhook denies or admits an object if its review fails. */
   readonly onInternalError: "deny" | "admit";
   readonly waiverUsers: readonly string[];
@@ -135,6 +137,7 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
     ackSystemNamespace: settings.ackSystemNamespace,
     ...namespacesOf(settings.installationNamespaces ?? []),
     checkSeverities: checkSeveritiesOf(settings.check, settings.profile),
+    enforcedSeverities: settings.profile === "observe" ? checkSeveritiesOf(settings.check) : null,
     onInternalError: PROFILES.internalError[settings.profile],
     waiverUsers: settings.waiverUsers ?? [],
     waiverGroups: settings.waiverGroups ?? [],

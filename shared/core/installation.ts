@@ -14,6 +14,8 @@ export const WEBHOOK = {
   lease: `${PRODUCT}-webhook`,
   /** The ConfigMap in which the replicas share the changes that they admit. */
   pendingWrites: `${PRODUCT}-pending-writes`,
+  /** The ConfigMap in which the replicas count what the profile `enforce` would have denied. */
+  observedDenials: `${PRODUCT}-observed-denials`,
   /** The ConfigMap from which running sidecars learn the profile of the installation. */
   profile: `${PRODUCT}-profile`,
   /**

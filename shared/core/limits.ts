@@ -176,6 +176,10 @@ export const LIMITS = {
     64 * 1024, "characters", "one pending change", "the selector is compared as if it selected every resource",
   ),
   /** The API server ends a write after 34 s (k8s.io/apiserver pkg/endpoints/handlers/rest.go). */
+  observedDenials: limit(
+    200, "entries", "admissions that `enforce` would have denied, by reason and object, in the profile `observe`",
+    "the oldest are only counted by check",
+  ),
   pendingMs: limit(
     34_000, "ms", "time until the watch delivers a pending change",
     "it is no longer compared",

@@ -1,6 +1,6 @@
 import type { DecisionSettings, Occasion, Severity } from "./context.ts";
 import { ALWAYS_DENYING, OTHER_CHECKS } from "./profiles.ts";
-import type { CheckEntry, Requirement } from "./check.ts";
+import type { CheckEntry, Finding, Requirement } from "./check.ts";
 import type { StoreKey } from "./store.ts";
 
 /** A check of a list that applies on an occasion. */
@@ -58,6 +58,19 @@ export function severityOf(
   const others = ALWAYS_DENYING.has(id) ? undefined : checkSeverities.get(OTHER_CHECKS);
   const byProfile = others === undefined || own !== "deny" ? own : others;
   return fixed ? byProfile : checkSeverities.get(id) ?? byProfile;
+}
+
+export const WARNING = { severity: "warn" } as const;
+export const DENIAL = { severity: "deny" } as const;
+const WOULD_DENY = { severity: "warn", wouldDeny: true } as const;
+
+/** Returns what a new fault does that nobody waives. */
+export function verdictOfFault(
+  check: CheckEntry, settings: Pick<DecisionSettings, "checkSeverities" | "enforcedSeverities" | "mode">,
+): Pick<Finding, "severity" | "wouldDeny"> {
+  if (severityOf(check, settings) === "deny") return DENIAL;
+  const { enforcedSeverities: checkSeverities, mode } = settings;
+  return checkSeverities !== null && severityOf(check, { checkSeverities, mode }) === "deny" ? WOULD_DENY : WARNING;
 }
 
 /** Returns whether the severity of the check is not "off". */

@@ -2,7 +2,7 @@ import type { DecisionSettings } from "./context.ts";
 import { LIMITS } from "./limits.ts";
 import { mayWaive, waivedChecks } from "./waiver.ts";
 import { type BoundChecks, FAULTS_BETWEEN_PAUSES } from "./bind.ts";
-import { type PlannedCheck, plannedChecks, severityOf } from "./plan.ts";
+import { type PlannedCheck, plannedChecks, verdictOfFault, WARNING } from "./plan.ts";
 import { Requirements } from "./requirements.ts";
 import { warnOfPlaceholders, withoutOpenValues } from "./unrendered.ts";
 import { paced, type Paced } from "../formats/paced.ts";
@@ -154,9 +154,10 @@ function isHarmless(check: CheckEntry, fault: Fault, { input, waiver, wasThere }
 function toFinding(check: CheckEntry, fault: Fault, circumstances: Circumstances): Finding {
   const { settings, waiver } = circumstances;
   const section = fault.section ?? check.section;
+  const verdict = isHarmless(check, fault, circumstances) ? WARNING : verdictOfFault(check, settings);
   return {
     code: check.id,
-    severity: !isHarmless(check, fault, circumstances) && severityOf(check, settings) === "deny" ? "deny" : "warn",
+    ...verdict,
     path: fault.path,
     message:
       waiver === "ignored"

@@ -27,6 +27,7 @@ export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   controllerAccount: null,
   controllerRole: null,
   checkSeverities: new Map(),
+  enforcedSeverities: null,
   onInternalError: "deny",
   waiverUsers: [],
   waiverGroups: ["system:masters"],

@@ -77,7 +77,7 @@ test("lets the client repeat its request soon, on a new connection, after an err
 
 test("admits an object whose review fails if the profile does, and returns a warning", async (t) => {
   const { status, json, metrics } = await answerOf(new Error("planted"), true);
-  const warnings = ["ERR_INTERNAL: object admitted without checks (--profile observe)"];
+  const warnings = ["ERR_INTERNAL (would be denied) object admitted without checks (--profile observe)"];
   t.match([status, json], [200, { response: { allowed: true, warnings } }]);
   t.match(metrics, COUNTED("ERR_INTERNAL"));
 });

@@ -135,6 +135,8 @@ export interface WebhookUnderTest {
   requestMs: number;
   /** The parsed log lines. */
   readonly lines: Record<string, unknown>[];
+  /** The codes with which `enforce` would have denied. */
+  readonly observed: string[];
   post(path: string, body: unknown): Promise<WebhookResponse>;
 }
 
@@ -158,6 +160,7 @@ export function webhookUnderTest(
 ): WebhookUnderTest {
   const registry = new Registry();
   const lines: Record<string, unknown>[] = [];
+  const observed: string[] = [];
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
   const log = createLogger({ name: "webhook", level: "debug", destination });
   const clock = new FakeClock();
@@ -170,10 +173,11 @@ export function webhookUnderTest(
       decisions: { ...decisionSettings(DEFAULTS), ...decisions }, tls: { cert: "", key: "" },
     }, {
       source, clock, log, drain, metrics: createWebhookMetrics(registry),
+      observed: { add: (_, { code }) => void observed.push(code) },
       ...(reviewAccess !== undefined && { reviewAccess }),
       fetcherOf: ({ kind }) => fetchers[kind] ?? null,
     }),
-    source, clock, drain, registry, lines,
+    source, clock, drain, registry, lines, observed,
     requestMs: 0,
     async post(path, body) {
       readings = 0;

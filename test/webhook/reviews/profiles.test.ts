@@ -111,6 +111,41 @@ test("each profile denies what its rows say, and all deny the checks that protec
   }
 });
 
+test("observe counts what enforce denies, and says so in the warning, the log and the metrics", async (t) => {
+  for (const [what, path, review, [inObserve, inEnforce]] of ROWS) {
+    const subject = webhook("observe");
+    const { json } = await subject.post(`/validate/${path}`, review);
+    const codes = !inEnforce.startsWith("(") && inObserve.startsWith("(") ? inEnforce.split(",") : [];
+    t.same([...new Set(subject.observed)].toSorted(), codes, `counted: ${what}`);
+    t.same(subject.lines[0]?.["would_deny"], codes.length === 0 ? undefined : codes, `logged: ${what}`);
+    const warnings = [field(field(json, "response"), "warnings") ?? []].flat().map(String);
+    const marked = warnings.filter((one) => one.includes("(would be denied)")).map((one) => one.split(" ", 1).join());
+    if (inObserve.startsWith("(")) t.same([...new Set(marked)].toSorted(), codes, `warned: ${what}`);
+    const metrics = await subject.registry.metrics();
+    t.same(codes.filter((code) => !metrics.includes(`code="${code}",severity="would-deny"`)), [], `metric: ${what}`);
+  }
+});
+
+test("observe does not count a dry run, and enforce counts nothing", async (t) => {
+  const malformed = selectorObject("a", { ...ROLE, arn: "x" });
+  const dryRun = webhook("observe");
+  await dryRun.post("/validate/iamroleselectors", reviewOf(malformed, { dryRun: true }));
+  t.match(dryRun.lines, [{ would_deny: ["IRS-02"] }]);
+  t.same(dryRun.observed, []);
+  const enforced = webhook("enforce", ["IRS-02=warn"]);
+  await enforced.post("/validate/iamroleselectors", reviewOf(malformed));
+  t.match(enforced.lines, [{ answer: "allowed", codes: ["IRS-02"], would_deny: undefined }]);
+  t.same(enforced.observed, []);
+});
+
+test("observe counts an object that it admits although its review failed", async (t) => {
+  const subject = webhook("observe");
+  subject.requestMs = 60_000;
+  await subject.post("/validate/iamroleselectors", reviewOf(selectorObject("a", ROLE)));
+  t.same(subject.observed, ["ERR_REQUEST_DEADLINE"]);
+  t.match(subject.lines, [{ answer: "allowed", would_deny: ["ERR_REQUEST_DEADLINE"] }]);
+});
+
 test("a severity of --check overrides each profile", async (t) => {
   const malformed = reviewOf(selectorObject("a", { ...ROLE, arn: "x" }));
   for (const profile of PROFILE_NAMES) {

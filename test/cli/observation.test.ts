@@ -1,0 +1,76 @@
+import { test } from "tap";
+import { bucketObject, namespaceObject, ROLE, selectorObject } from "../shared/objects.ts";
+import { addDenials, dataOfObserved, observedDenial } from "../../shared/server/observed-denials.ts";
+import { parseJSON } from "../../shared/formats/json.ts";
+import { clusterOf, kubeconfigOf } from "./broken-resources.ts";
+import { type CommandResult, runCommand } from "./run-command.ts";
+
+const CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/ack-role-resolver";
+const OBSERVED = "/api/v1/namespaces/platform/configmaps/ack-role-resolver-observed-denials";
+const NOW = Date.parse("2026-11-29T12:00:00Z");
+const FINE = [
+  namespaceObject("team-a"), bucketObject(),
+  selectorObject("team-a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }),
+];
+const FAULTY = [...FINE, selectorObject("typo", { arn: "x", namespaceSelector: { names: ["team-b"] } })];
+const NOTHING = { sinceMs: NOW, denials: [], omitted: new Map<string, number>() };
+const denials = ["typo", "typo", ...Array.from({ length: 25 }, (_, i) => `s${i}`)].map((name, i) => observedDenial({
+  code: name === "typo" ? "IRS-02" : "IRS-09", user: "alice\u001B", operation: "CREATE", kind: "IAMRoleSelector",
+  namespace: name === "typo" ? "" : "team-a", name, message: "not the ARN of a role", lastMs: NOW - i,
+}));
+const MANY = addDenials(NOTHING, { denials, omitted: new Map([["IRS-09", 3], ["IRS-15", 1]]) }, NOW);
+
+interface Observed {
+  readonly data?: object;
+  readonly profile?: string;
+  readonly objects?: typeof FINE;
+  readonly status?: number;
+}
+
+test("audit says what enforce would have denied, by whom and why, and whether it is safe", async (t) => {
+  async function audit(
+    { data, profile = "observe", objects = FINE, status }: Observed, argv: readonly string[],
+  ): Promise<CommandResult> {
+    const cluster = await clusterOf({ objects, errors: status === undefined ? {} : { [OBSERVED]: { status } } });
+    const service = { namespace: "platform", name: "resolver-webhook" };
+    cluster.named.set(CONFIGURATION, { webhooks: [{ clientConfig: { service } }] });
+    const containers = [{ name: "webhook", args: ["webhook", `--profile=${profile}`] }];
+    cluster.named.set("/apis/apps/v1/namespaces/platform/deployments/resolver-webhook", {
+      spec: { template: { spec: { containers } } },
+    });
+    cluster.named.set(OBSERVED, { data });
+    return await runCommand(["audit", "--cluster", ...argv, "--kubeconfig", kubeconfigOf(t, cluster)]);
+  }
+  const enforce = ["--profile", "enforce"];
+  const some = await audit({ data: dataOfObserved(MANY) }, enforce);
+  t.match(some.stdout, "The profile enforce would have denied 31 admissions since 2026-11-29T12:00Z");
+  t.match(some.stdout, / 2 {2}2026-11-29T12:00Z {2}IRS-02 {2}CREATE IAMRoleSelector typo +alice\\u001b\n {4}not the ARN/);
+  t.match(some.stdout, /CREATE IAMRoleSelector team-a\/s0 /);
+  t.match(some.stdout, "and more: IRS-09 9, IRS-15 1\nCorrect these first");
+  t.equal(some.status, 1);
+  t.equal((await audit({ data: dataOfObserved(MANY) }, [])).status, 0, "a look at observe fails nothing");
+  t.match((await audit({ data: dataOfObserved({ ...MANY, denials: [] }) }, enforce)).stdout, "denied 4 admissions");
+  const none = await audit({ data: dataOfObserved(NOTHING) }, enforce);
+  t.match(none.stdout, /would have denied no admission since 2026-11-29T12:00Z\.\nIt is safe: helm upgrade .* platform /);
+  t.equal(none.status, 0);
+  const stored = await audit({ data: dataOfObserved(NOTHING), objects: FAULTY }, enforce);
+  t.match(stored.stdout, /denied no admission .*\nThe stored objects with findings that deny could not be created again/);
+  t.equal(stored.status, 1);
+  const look = await audit({ data: dataOfObserved(NOTHING), objects: FAULTY }, []);
+  t.match(look.stdout, /would deny IRS-02 IAMRoleSelector typo[^]*stored objects with findings that deny/);
+  t.equal(look.status, 0);
+  t.match((await audit({}, enforce)).stdout, "unknown: the webhook has written nothing yet");
+  t.match((await audit({ status: 403 }, enforce)).stdout, /unknown: GET \S+: the API server returned 403/);
+  t.notMatch((await audit({ data: dataOfObserved(MANY), profile: "strict" }, enforce)).stdout, /would have/);
+  const json = async (observed: Observed): Promise<unknown> => (
+    parseJSON((await audit(observed, [...enforce, "-o", "json"])).stdout)
+  );
+  t.match(await json({ data: dataOfObserved(MANY) }), {
+    observed: {
+      since: "2026-11-29T12:00:00.000Z", admissions: 31, omitted: { "IRS-15": 1 }, unknown: null,
+      denials: [{ code: "IRS-02", count: 2, last: "2026-11-29T12:00:00.000Z", name: "typo" }],
+    },
+  });
+  t.match(await json({ status: 403 }), { observed: { since: null, admissions: null, unknown: /403/ } });
+  t.match(await json({ profile: "enforce" }), { observed: null });
+});

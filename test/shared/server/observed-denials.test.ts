@@ -1,0 +1,70 @@
+import fc from "fast-check";
+import { test } from "tap";
+import {
+  addDenials, dataOfObserved, observedDenial, observedIn, type ObservedDenial, OBSERVED_MS,
+} from "../../../shared/server/observed-denials.ts";
+
+const NOW = Date.parse("2026-11-29T12:00:00Z");
+const EMPTY = { sinceMs: NOW, denials: [], omitted: new Map<string, number>() };
+const denialOf = (name: string, more: Partial<ObservedDenial> = {}): ObservedDenial => observedDenial({
+  code: "IRS-03", user: "alice", operation: "CREATE", kind: "IAMRoleSelector", namespace: "", name, message: "no ARN",
+  lastMs: NOW, ...more,
+});
+const counts = ({ denials }: { readonly denials: readonly ObservedDenial[] }): string[] => (
+  denials.map(({ name, count }) => `${name} ${count}`)
+);
+
+test("counts what is denied for the same reason, the most recent first", (t) => {
+  const first = addDenials(EMPTY, { denials: [denialOf("a"), denialOf("b"), denialOf("a")], omitted: new Map() }, NOW);
+  t.same(counts(first), ["a 2", "b 1"]);
+  const later = { ...denialOf("b", { message: "still no ARN" }), lastMs: NOW + 1 };
+  const second = addDenials(first, { denials: [later], omitted: new Map([["IRS-04", 3]]) }, NOW + 1);
+  t.same(counts(second), ["b 2", "a 2"]);
+  t.equal(second.denials[0]?.message, "still no ARN");
+  const older = addDenials(second, { denials: [denialOf("b")], omitted: new Map([["IRS-04", 1]]) }, NOW + 1);
+  t.match(older.denials[0], { name: "b", count: 3, message: "still no ARN" });
+  t.same([...older.omitted], [["IRS-04", 4]]);
+  t.end();
+});
+
+test("forgets what is older than 7 days, and what there is no room for except its number", (t) => {
+  const old = addDenials(EMPTY, { denials: [denialOf("a")], omitted: new Map() }, NOW);
+  t.match(addDenials(old, EMPTY, NOW + OBSERVED_MS), { sinceMs: NOW, denials: [] });
+  const many = Array.from({ length: 203 }, (_, i) => ({ ...denialOf(`s${i}`), lastMs: NOW + i, count: 2 }));
+  const full = addDenials(EMPTY, { denials: many, omitted: new Map() }, NOW + 300);
+  t.equal(full.denials.length, 200);
+  t.equal(full.denials[0]?.name, "s202");
+  t.same([...full.omitted], [["IRS-03", 6]]);
+  t.end();
+});
+
+test("reads what it has written, whatever names attackers choose, and a ConfigMap has room for it", (t) => {
+  const text = fc.string({ unit: "binary", maxLength: 4_000 });
+  fc.assert(fc.property(fc.array(fc.tuple(text, text, text), { maxLength: 4 }), (names) => {
+    const denials = names.map(([user, name, message]) => denialOf(name, { user, message }));
+    const observed = addDenials(EMPTY, { denials, omitted: new Map([["IRS-03", 1]]) }, NOW);
+    const data = dataOfObserved(observed);
+    t.same(observedIn({ data }), observed);
+  }), { numRuns: 300 });
+  const worst = Array.from({ length: 200 }, (_, i) => {
+    const long = `${i}${"\u0001\"".repeat(2_000)}`;
+    return denialOf(long, { user: long, message: long, namespace: long, kind: long, operation: long, code: long });
+  });
+  const data = dataOfObserved(addDenials(EMPTY, { denials: worst, omitted: new Map() }, NOW));
+  t.ok(Buffer.byteLength(JSON.stringify(data)) < 1024 * 1024, `${Buffer.byteLength(JSON.stringify(data))}`);
+  t.end();
+});
+
+test("omits what it cannot read", (t) => {
+  t.equal(observedIn({}), null);
+  t.equal(observedIn({ data: { since: "yesterday" } }), null);
+  const since = "2026-11-29T12:00:00.000Z";
+  const bad = ["{", "[]", '{"code":"A","count":-1}', '{"code":"A","count":1,"last":"x"}', '{"count":1}', ""];
+  t.same(observedIn({ data: { since, denials: bad.join("\n"), omitted: "[]" } }), EMPTY);
+  t.same(observedIn({ data: { since } }), EMPTY);
+  const omitted = observedIn({ data: { since, omitted: '{"IRS-03":2,"IRS-04":"x","IRS-05":0.5}' } })?.omitted ?? [];
+  t.same([...omitted], [["IRS-03", 2]]);
+  const [one] = observedIn({ data: { since, denials: `{"code":"A","count":1,"last":"${since}"}` } })?.denials ?? [];
+  t.match(one, { code: "A", count: 1, lastMs: NOW, user: "", name: "" });
+  t.end();
+});
