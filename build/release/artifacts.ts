@@ -57,18 +57,22 @@ async function writeKrewManifest({ version, downloads }: Inputs, file: string): 
   await writeFile(file, krewManifest(manifest, { uri: `${downloads}${name}`, sha256 }));
 }
 
-async function renderInstall({ root, work, image }: Inputs, file: string): Promise<void> {
-  const values = [`image.repository=${image}`, `image.digest=${await imageDigest(work)}`];
-  const yaml = await run("helm", [
-    "template", "ack-role-resolver", path.join(root, "manifests/chart"), "--namespace", "ack-role-resolver",
-    "--kube-version", "1.30.0", ...values.flatMap((value) => ["--set", value]),
-  ], work);
-  await writeFile(file, `${yaml}\n`);
+async function renderInstall({ work, version }: Inputs, file: string): Promise<void> {
+  const chart = path.join(path.dirname(file), fileName({ name: CHART }, version));
+  const args = ["template", "ack-role-resolver", chart, "--namespace", "ack-role-resolver", "--kube-version", "1.30.0"];
+  await writeFile(file, `${await run("helm", args, work)}\n`);
 }
 
-async function packChart({ root, work, epoch }: Inputs, file: string): Promise<void> {
+/** Packs the chart with the image of the release as its default, which users of a clone build themselves. */
+async function packChart({ root, work, epoch, image }: Inputs, file: string): Promise<void> {
   const folder = path.join(work, "chart");
   await cp(path.join(root, "manifests/chart"), path.join(folder, "ack-role-resolver"), { recursive: true });
+  const values = path.join(folder, "ack-role-resolver/values.yaml");
+  const text = await readFile(values, "utf8");
+  const released = text
+    .replace("\n  repository: ack-role-resolver\n", `\n  repository: ${image}\n`)
+    .replace("\n  digest: \"\"\n", `\n  digest: ${await imageDigest(work)}\n`);
+  await writeFile(values, released);
   await pack(file, folder, ["ack-role-resolver"], epoch);
 }
 

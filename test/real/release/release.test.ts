@@ -155,7 +155,6 @@ async function rendersAlike(t: Test, release: Release): Promise<void> {
   t.equal(rendered, await render(path.join(folder, `ack-role-resolver-chart-${VERSION}.tgz`)));
   const digest = `sha256:${createHash("sha256").update(index).digest("hex")}`;
   const named = `registry.example.com/a:${VERSION}@${digest}`;
-  const installed = await textOf(release, "install.yaml");
-  t.equal(installed.split(named).length - 1, 2, "install.yaml names the image with its digest");
-  t.same(objectsIn(installed.replaceAll(named, `ack-role-resolver:${VERSION}`)), objectsIn(rendered));
+  t.equal(rendered.split(named).length - 1, 2, "the chart names the image with its digest");
+  t.same(objectsIn(await textOf(release, "install.yaml")), objectsIn(rendered));
 }
