@@ -44,17 +44,20 @@ test("audit says what enforce would have denied, by whom and why, and whether it
   const enforce = ["--profile", "enforce"];
   const some = await audit({ data: dataOfObserved(MANY) }, enforce);
   t.match(some.stdout, "The profile enforce would have denied 31 admissions since 2026-11-29T12:00Z");
-  t.match(some.stdout, / 2 {2}2026-11-29T12:00Z {2}IRS-02 {2}CREATE IAMRoleSelector typo +alice\\u001b\n {4}not the ARN/);
+  t.match(some.stdout,
+    / 2 {2}2026-11-29T12:00Z {2}IRS-02 {2}CREATE IAMRoleSelector typo +alice\\u001b\n {4}not the ARN/);
   t.match(some.stdout, /CREATE IAMRoleSelector team-a\/s0 /);
   t.match(some.stdout, "and more: IRS-09 9, IRS-15 1\nCorrect these first");
   t.equal(some.status, 1);
   t.equal((await audit({ data: dataOfObserved(MANY) }, [])).status, 0, "a look at observe fails nothing");
   t.match((await audit({ data: dataOfObserved({ ...MANY, denials: [] }) }, enforce)).stdout, "denied 4 admissions");
   const none = await audit({ data: dataOfObserved(NOTHING) }, enforce);
-  t.match(none.stdout, /would have denied no admission since 2026-11-29T12:00Z\.\nIt is safe: helm upgrade .* platform /);
+  t.match(none.stdout,
+    /would have denied no admission since 2026-11-29T12:00Z\.\nIt is safe: helm upgrade .* platform /);
   t.equal(none.status, 0);
   const stored = await audit({ data: dataOfObserved(NOTHING), objects: FAULTY }, enforce);
-  t.match(stored.stdout, /denied no admission .*\nThe stored objects with findings that deny could not be created again/);
+  t.match(stored.stdout,
+    /denied no admission .*\nThe stored objects with findings that deny could not be created again/);
   t.equal(stored.status, 1);
   const look = await audit({ data: dataOfObserved(NOTHING), objects: FAULTY }, []);
   t.match(look.stdout, /would deny IRS-02 IAMRoleSelector typo[^]*stored objects with findings that deny/);

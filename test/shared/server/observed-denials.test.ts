@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { array, assert, property, string, tuple } from "fast-check";
 import { test } from "tap";
 import {
   addDenials, dataOfObserved, observedDenial, observedIn, type ObservedDenial, OBSERVED_MS,
@@ -39,8 +39,8 @@ test("forgets what is older than 7 days, and what there is no room for except it
 });
 
 test("reads what it has written, whatever names attackers choose, and a ConfigMap has room for it", (t) => {
-  const text = fc.string({ unit: "binary", maxLength: 4_000 });
-  fc.assert(fc.property(fc.array(fc.tuple(text, text, text), { maxLength: 4 }), (names) => {
+  const text = string({ unit: "binary", maxLength: 4_000 });
+  assert(property(array(tuple(text, text, text), { maxLength: 4 }), (names) => {
     const denials = names.map(([user, name, message]) => denialOf(name, { user, message }));
     const observed = addDenials(EMPTY, { denials, omitted: new Map([["IRS-03", 1]]) }, NOW);
     const data = dataOfObserved(observed);
