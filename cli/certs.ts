@@ -3,7 +3,7 @@ import { hostOf, serviceHosts } from "../certs/hosts.ts";
 import { makeCertificates } from "../certs/make.ts";
 import { CertificateManager } from "../certs/rotation/manager.ts";
 import type { Timing } from "../certs/rotation/plan.ts";
-import { createCertificateMetrics } from "../certs/rotation/reports.ts";
+import { createCertificateMetrics, UNREACHED } from "../certs/rotation/reports.ts";
 import { systemClock } from "../shared/core/clock.ts";
 import type { KubernetesAPI } from "../shared/api/api.ts";
 import { connectKubernetes } from "../shared/api/kubeconfig.ts";
@@ -52,7 +52,7 @@ export async function runManager(
   const health = await startHealthServer({
     listen: healthListen, registry, started: () => true,
     ready: () => ({
-      ready: manager.isReady, warnings: [],
+      ready: manager.isReady, warnings: manager.isUnreached ? [UNREACHED] : [],
       reasons: manager.isReady ? [] : ["the Secrets and the webhook configurations have not been read yet"],
     }),
   });

@@ -3,7 +3,7 @@ import type {
   V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
 import { IGNORED_NAMESPACES } from "../shared/core/annotation-keys.ts";
-import { labelsOf, WEBHOOK } from "../shared/core/installation.ts";
+import { CERTIFICATES, labelsOf, REACHED, WEBHOOK } from "../shared/core/installation.ts";
 import { ALL_SERVICES, type Kind, type Review, type Writes } from "../shared/core/kind.ts";
 import { KINDS } from "../shared/kinds.ts";
 import { type Profile, PROFILES } from "../shared/core/profiles.ts";
@@ -148,6 +148,24 @@ function byLabel(one: Webhook, key: string): Webhook[] {
       objectSelector: { matchExpressions: [isUnlabeled] },
     },
   ];
+}
+
+/**
+ * Returns the webhook with which `certs manage` learns whether the API server reaches this one: the API server sends
+ * only updates of its Lease in a dry run.
+ */
+export function reachedWebhook(options: WebhookOptions): Webhook {
+  const expression = `has(request.dryRun) && request.dryRun && request.name == "${CERTIFICATES}"`;
+  const conditions = [{ name: "asks-whether-reached", expression }];
+  const review: Review = { operations: ["UPDATE"], whenDown: "Ignore", conditions };
+  return {
+    ...webhook(REACHED.path, review, options), failurePolicy: "Ignore",
+    rules: [{
+      apiGroups: ["coordination.k8s.io"], apiVersions: ["v1"], resources: ["leases"], operations: ["UPDATE"],
+      scope: "Namespaced",
+    }],
+    namespaceSelector: { matchExpressions: [{ key: NAME_LABEL, operator: "In", values: [options.namespace] }] },
+  };
 }
 
 const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };

@@ -5,6 +5,7 @@ import fastify, { type FastifyInstance } from "fastify";
 import type { SteadyClock } from "../shared/core/clock.ts";
 import type { DecisionSettings } from "../shared/core/context.ts";
 import { KINDS } from "../shared/kinds.ts";
+import { REACHED } from "../shared/core/installation.ts";
 import { LIMITS } from "../shared/core/limits.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
@@ -23,6 +24,7 @@ import { mutate } from "./mutate.ts";
 import { NAMESPACES_ON_SERVER } from "./object-fetch.ts";
 import type { ObservedStore } from "./observed-store.ts";
 import { openPending, type PendingByKind, type PendingPorts } from "./pending/open.ts";
+import { skipped } from "./review.ts";
 import { addReviewRoute, asResolverError, sendError } from "./route.ts";
 import { deniesInEveryProfile, validate } from "./validate.ts";
 
@@ -201,6 +203,11 @@ function addRoutes(app: WebhookApp, options: WebhookOptions, ports: WebhookPorts
       });
     }
   }
+  paths.push(REACHED.path);
+  app.register((scope, _options, done) => {
+    addReviewRoute(scope, REACHED.path, () => skipped("reached"), { ...ports, admitsFailed: () => true });
+    done();
+  });
   answerOtherPaths(app, paths);
 }
 

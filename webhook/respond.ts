@@ -1,4 +1,5 @@
 import type { AdmissionRequest } from "../shared/core/admission.ts";
+import { REACHED } from "../shared/core/installation.ts";
 import { CATALOGUE } from "../shared/judges.ts";
 import { type Finding, findingLine, findingSentences } from "../shared/core/check.ts";
 import type { ErrorCode, ResolverError } from "../shared/formats/errors.ts";
@@ -52,7 +53,8 @@ export function respond(request: AdmissionRequest, verdict: Verdict): string {
     const warnings = verdict.notices.flatMap(({ code, message }) => warningLines(code, message));
     return patched(request, verdict.patch, warnings);
   }
-  return allowed(request, verdict.outcome === "allowed" ? findingWarnings(verdict.findings) : NO_WARNINGS);
+  if ("findings" in verdict) return allowed(request, findingWarnings(verdict.findings));
+  return allowed(request, verdict.reason === "reached" ? [REACHED.warning] : NO_WARNINGS);
 }
 
 /**

@@ -13,11 +13,17 @@ interface PublisherOptions {
   readonly watched: WatchedObjects;
   /** Whether a Pod of the Service is ready. */
   readonly isReady: (service: string) => boolean;
+  /** Asks the API server whether it reaches the webhook. */
+  readonly isReached: () => Promise<boolean>;
   readonly stopping: AbortSignal;
 }
 
 /** The minimum time between two restorations of a field, in ms, if another program reverts it each time. */
 const RESTORE_MS = 1_000;
+/** The time between two questions whether the API server reaches the webhook, in ms. */
+export const REACH_MS = 2_000;
+/** After how many ms a webhook with a ready Pod that the API server does not reach is a fault. */
+const UNREACHED_MS = 15_000;
 
 /** The webhooks of a configuration that had the caBundle when this process read or wrote them last. */
 interface Correct {
@@ -25,7 +31,10 @@ interface Correct {
   readonly names: ReadonlySet<string | null>;
 }
 
-/** Maintains the caBundles in the webhook configurations, and their failurePolicy until it is `Fail`. */
+/**
+ * Maintains the caBundles in the webhook configurations, and their failurePolicy until it is `Fail`, which needs a ready
+ * Pod that the API server reaches.
+ */
 export class ConfigurationPublisher {
   readonly #options: PublisherOptions;
   /** Since when (steady time) the caBundles of all configurations have been `bundle`. */
@@ -33,6 +42,10 @@ export class ConfigurationPublisher {
   readonly #correct = new Map<string, Correct>();
   /** The names of the webhooks whose failurePolicy this process has set to `Fail`. */
   readonly #failing = new Set<string>();
+  /** Since when (steady time) Pods have been ready that the API server does not reach; null if there are none. */
+  #unreachedSinceMs: number | null = null;
+  #isReached = false;
+  #askedMs = -Infinity;
 
   constructor(options: PublisherOptions) {
     this.#options = options;
@@ -58,13 +71,41 @@ export class ConfigurationPublisher {
     return nowMs - this.#inForce.sinceMs;
   }
 
+  /** Whether a Pod is ready that the API server has not reached yet. */
+  get isWaiting(): boolean {
+    return this.#unreachedSinceMs !== null;
+  }
+
+  /** Whether the API server does not reach a ready Pod, although it had time to read the caBundle. */
+  get isUnreached(): boolean {
+    return this.#unreachedSinceMs !== null && this.#options.clock.steady() - this.#unreachedSinceMs >= UNREACHED_MS;
+  }
+
+  /** Whether the API server has reached the webhook once. Asks at most every 2 s. */
+  async #reaches(): Promise<boolean> {
+    const { clock, isReached, reports } = this.#options;
+    const nowMs = clock.steady();
+    if (this.#isReached || nowMs - this.#askedMs < REACH_MS) return this.#isReached;
+    this.#askedMs = nowMs;
+    this.#isReached = await isReached();
+    this.#unreachedSinceMs = this.#isReached ? null : this.#unreachedSinceMs ?? nowMs;
+    reports.unreached(this.isUnreached);
+    return this.#isReached;
+  }
+
+  /** Returns the change of the failurePolicy that is due, once the API server reaches the webhook. */
+  async #failureChange(object: JsonObject, isTrusted: boolean): Promise<FailureChange> {
+    const change = failureChange(object, this.#options);
+    return change.names.length === 0 || isTrusted && await this.#reaches() ? change : { names: [], patch: [] };
+  }
+
   /** Writes what is due in one configuration. Returns `restored` if another program had changed a correct field. */
   async #publishTo(
     [plural, object]: readonly [plural: string, object: JsonObject], bundle: string,
   ): Promise<"ok" | "failed" | "restored"> {
     const { watched, reports, hosts } = this.#options;
     const changes = bundleChanges(object, bundle, hosts);
-    const failing = failureChange(object, this.#options);
+    const failing = await this.#failureChange(object, changes.length === 0);
     const correct = this.#correct.get(plural);
     const reverted = correct?.bundle === bundle ? changes.filter(({ name }) => correct.names.has(name)) : [];
     const isIgnored = failing.names.some((name) => this.#failing.has(name));

@@ -8,7 +8,8 @@ import { LeaderElection } from "../../shared/api/leader-election.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { applyStep, nextStep, type Step, type Timing } from "./plan.ts";
 import { caBundle, trustedCAs } from "./ca-bundle.ts";
-import { ConfigurationPublisher } from "./configuration-publisher.ts";
+import { ConfigurationPublisher, REACH_MS } from "./configuration-publisher.ts";
+import { isReached } from "./reached.ts";
 import { ReadyServices } from "./ready-services.ts";
 import { type CertificateMetrics, CertificateReports, EVENT_CONTROLLER } from "./reports.ts";
 import { annotationFault, type CertificateSet, type StoredCertificates, withCertificates } from "./secret.ts";
@@ -101,7 +102,9 @@ export class CertificateManager {
     });
     this.#services = services;
     const isReady = (service: string): boolean => services.has(service);
-    this.#publisher = new ConfigurationPublisher({ ...ports, isReady, stopping: this.#stopping.signal });
+    this.#publisher = new ConfigurationPublisher({
+      ...ports, isReady, isReached: () => isReached(options, secret), stopping: this.#stopping.signal,
+    });
     this.#serving = new ServingSecret(ports);
     metrics.leader.set(0);
   }
@@ -116,6 +119,15 @@ export class CertificateManager {
     this.#services.start();
     this.#election.start();
     this.#running = Promise.all([this.#run(), this.#events.run(this.#stopping.signal)]);
+  }
+
+  /** Whether the API server does not reach a ready Pod of the webhook. */
+  get isUnreached(): boolean {
+    return this.#publisher.isUnreached;
+  }
+
+  #tickMs(publishMs: number): number {
+    return Math.min(this.#publisher.isWaiting ? REACH_MS : TICK_MS, publishMs);
   }
 
   #secretSubject(): EventSubject {
@@ -135,7 +147,6 @@ export class CertificateManager {
   async #run(): Promise<void> {
     const { clock, timing, metrics } = this.#options;
     const { signal } = this.#stopping;
-    const tickMs = Math.min(TICK_MS, timing.publishMs);
     while (!signal.aborted) {
       this.#wake = new AbortController();
       // Passes are sequential.
@@ -143,7 +154,7 @@ export class CertificateManager {
       const hasChanged = await this.#attempt("pass", false, () => this.#pass());
       metrics.leader.set(Number(this.#election.isLeader));
       // oxlint-disable-next-line no-await-in-loop
-      if (!hasChanged && !signal.aborted) await sleep(clock, tickMs, this.#wake.signal);
+      if (!hasChanged && !signal.aborted) await sleep(clock, this.#tickMs(timing.publishMs), this.#wake.signal);
     }
   }
 

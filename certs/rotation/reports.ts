@@ -54,6 +54,11 @@ interface ReportOptions {
   readonly secret: ObjectName;
 }
 
+/** What to do if the API server does not reach a ready Pod. */
+export const UNREACHED = "the API server does not reach the webhook, although a Pod is ready: the failurePolicy stays "
+  + "Ignore, and changes are admitted without checks. Let the control plane connect to the port ports.webhook of the "
+  + "Pods (9443; on EKS, in the security group of the nodes), or set hostNetwork: docs/production.md";
+
 /** An Event about the Secret. */
 type CertificateEvent = Omit<EventText, "action">;
 
@@ -176,6 +181,13 @@ export class CertificateReports {
       + `${plural}, because the webhook is ready`;
     if (isRestored) this.#record({ type: "Warning", reason: "FailurePolicyRestored", note });
     else this.#record({ type: "Normal", reason: "FailurePolicySet", note });
+  }
+
+  /** Reports once that the API server does not reach a ready Pod of the webhook, until it does. */
+  unreached(isUnreached: boolean): void {
+    if (!this.#isNew("reach", isUnreached ? UNREACHED : null) || !isUnreached) return;
+    this.#options.log.error({}, UNREACHED);
+    this.#record({ type: "Warning", reason: "WebhookNotReached", note: UNREACHED });
   }
 
   /** Sets the metric of the CA, and writes an Event if a certificate should have been renewed long ago. */

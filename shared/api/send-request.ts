@@ -15,6 +15,8 @@ export interface ObjectResponse {
   readonly status: number;
   /** The object, or the Status object of an error. Null if the body is not a JSON object. */
   readonly object: JsonObject | null;
+  /** The warnings of the response: https://www.rfc-editor.org/rfc/rfc7234#section-5.5; "" if there are none. */
+  readonly warning: string;
 }
 
 interface SendLimits {
@@ -46,7 +48,8 @@ export async function sendRequest(
 async function responseTo(api: KubernetesAPI, request: KubernetesRequest): Promise<ObjectResponse> {
   const response = await api.request(request);
   const object = parseJSON(await bodyText(response));
-  return { status: response.status, object: isJsonObject(object) ? object : null };
+  const { warning = "" } = response.headers;
+  return { status: response.status, object: isJsonObject(object) ? object : null, warning: [warning].flat().join() };
 }
 
 /** Sends a request like `sendRequest`. Rejects if the status is not 200, 201 or one of `expected`. */

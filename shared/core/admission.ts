@@ -30,7 +30,10 @@ export interface Notice {
 }
 
 /** Why the webhook leaves an object as it is. */
-export type SkipReason = Exemption | "not managed" | "no object" | "limit exceeded" | `written by ${string}`;
+export type SkipReason =
+  | Exemption | "not managed" | "no object" | "limit exceeded" | `written by ${string}`
+  /** The API server only asks whether it reaches the webhook. */
+  | "reached";
 
 /**
  * Overwrites the namespace of the object with the namespace of the request, because RBAC authorized the request for

@@ -39,6 +39,14 @@ export const IDENTITY_ACCOUNTS = `${PRODUCT}-identity-accounts`;
 /** The part of the installation to which an object belongs. */
 export type Component = "crds" | "webhook" | "certificates";
 
+/**
+ * How `certs manage` learns that the API server reaches the webhook: in a dry run, it updates its Lease, which the
+ * webhook answers with this warning.
+ */
+export const REACHED = {
+  path: "/validate/reached", warning: `the API server reaches the webhook of ${PRODUCT}`,
+} as const;
+
 /** Recommended labels: https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ */
 export function labelsOf(component: Component): Record<string, string> {
   return {

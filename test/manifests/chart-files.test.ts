@@ -109,8 +109,13 @@ test("values.yaml says what each value does", async (t) => {
   const text = await readFile(new URL("../../manifests/chart/values.yaml", import.meta.url), "utf8");
   const lines = text.split("\n");
   const silent = lines.filter((line, index) => /^ *\w+: ?\S/.test(line) && !/^ *# /.test(lines[index - 1] ?? ""));
-  const quantities = ["cpu: 10m", "memory: 64Mi", "memory: 128Mi", "cpu: 100m", "memory: 192Mi", "memory: 384Mi"];
-  t.same(silent.map((line) => line.trim()), quantities);
+  const ofKubernetes = [
+    "cpu: 10m", "memory: 64Mi", "memory: 128Mi", "cpu: 100m", "memory: 192Mi", "memory: 384Mi",
+    "runAsNonRoot: true", "runAsUser: 65532", "runAsGroup: 65532", "fsGroup: 65532",
+    "seccompProfile: {type: RuntimeDefault}", "allowPrivilegeEscalation: false", "readOnlyRootFilesystem: true",
+    "capabilities: {drop: [ALL]}",
+  ];
+  t.same(silent.map((line) => line.trim()), ofKubernetes);
 });
 
 test("the schema requires each value whose default is not empty, because null deletes a default", async (t) => {

@@ -1,3 +1,4 @@
+import { REACHED } from "../../shared/core/installation.ts";
 import { KINDS } from "../../shared/kinds.ts";
 import { test } from "tap";
 import { fixture } from "./reviews.ts";
@@ -183,7 +184,7 @@ test("returns status 404 and the valid paths for an unknown path, and 405 for a 
   const path = await app.inject({ method: "POST", url: "/validate/nothing?timeout=1s", payload: {} });
   const mutating = "/mutate/iamroleselectors, /mutate/resources, /mutate/clusters, /mutate/pods";
   const validating = [...new Set(KINDS.flatMap(({ path: one }) => one ?? []))].map((one) => `/validate/${one}`);
-  const paths = [mutating, ...validating].join(", ");
+  const paths = [mutating, ...validating, "/validate/reached"].join(", ");
   const notFound = `ERR_REQUEST_NOT_FOUND: The path does not exist. The valid paths are ${paths}.`;
   t.same(path.json(), status(404, "NotFound", notFound));
   t.equal(path.statusCode, 404);
@@ -192,6 +193,13 @@ test("returns status 404 and the valid paths for an unknown path, and 405 for a 
   t.same(method.json(), status(405, "MethodNotAllowed", notAllowed));
   t.equal(method.statusCode, 405);
   t.equal(method.headers.allow, "POST");
+});
+
+test("tells the API server that it is reached, before the inventory is loaded too", async (t) => {
+  const webhook = webhookUnderTest();
+  webhook.source.unload();
+  const { status: code, json } = await webhook.post(REACHED.path, fixture("selector-create"));
+  t.match([code, json], [200, { response: { allowed: true, warnings: [REACHED.warning] } }]);
 });
 
 test("returns a Kubernetes Status object for errors of the HTTP framework", async (t) => {

@@ -1,12 +1,10 @@
-
-
 import fastJSONPatch, { type Operation } from "fast-json-patch";
 import { test } from "tap";
 import { failureChange } from "../../../certs/rotation/configuration-publisher.ts";
 import { FAIL_WHEN_READY_ANNOTATION } from "../../../shared/core/annotation-keys.ts";
 import { field, type JsonObject } from "../../../shared/formats/json.ts";
 import {
-  advanceUntil, eventReasons, failing, installed, isPublished, isServed, markWebhooks, running, setEndpoint,
+  advanceUntil, eventReasons, failing, LEASE, installed, isPublished, isServed, markWebhooks, running, setEndpoint,
   SLICES, startReplica, until,
 } from "./replica-fixture.ts";
 
@@ -75,6 +73,30 @@ test("an installation starts with Ignore, fails when a Pod is ready, and stays s
   t.same(failing(api), SELECTORS);
   t.equal(api.requests.filter((one) => one.startsWith("PATCH")).length, writes);
   t.match(await replica.registry.metrics(), /certificates_writes_total{step="fail",outcome="ok"} 2\n/);
+});
+
+test("starts to fail only when the API server reaches the webhook, and says what to open until then", async (t) => {
+  const { api, clock } = installed();
+  api.isReached = false;
+  markWebhooks(api);
+  setEndpoint(api, true);
+  const { manager, lines } = startReplica(t, api, clock);
+  await advanceUntil(clock, () => eventReasons(api).includes("WebhookNotReached"));
+  t.same(failing(api), []);
+  t.ok(manager.isUnreached);
+  t.match(lines.join(""), "in the security group of the nodes");
+  api.rejected.set(`GET ${LEASE}`, 403);
+  await advanceUntil(clock, () => api.requests.filter((one) => one === `GET ${LEASE}`).length > 20);
+  t.same(failing(api), [], "unknown");
+  api.rejected.clear();
+  api.isReached = true;
+  await advanceUntil(clock, () => failing(api).length === 2);
+  t.notOk(manager.isUnreached);
+  const asked = api.requests.filter((one) => one === `PUT ${LEASE}`).length;
+  markWebhooks(api);
+  api.isReached = false;
+  await advanceUntil(clock, () => failing(api).length === 2);
+  t.ok(asked > 0, "a webhook that was reached once stays closed");
 });
 
 test("never writes Fail before the caBundle", async (t) => {

@@ -4,6 +4,7 @@ import type { Clock } from "../../../shared/core/clock.ts";
 import {
   field, isJsonObject, type JsonObject, parseJSON, stringAt,
 } from "../../../shared/formats/json.ts";
+import { REACHED } from "../../../shared/core/installation.ts";
 import type { KubernetesAPI, KubernetesRequest, KubernetesResponse } from "../../../shared/api/api.ts";
 
 interface Watcher {
@@ -23,6 +24,8 @@ export class FakeKubernetes implements KubernetesAPI {
   readonly rejected = new Map<string, number>();
   /** The server answers a request whose `METHOD path` starts with the key only after the promise is resolved. */
   readonly held = new Map<string, Promise<void>>();
+  /** Whether the API server reaches the webhook. */
+  isReached = true;
   readonly #watchers = new Set<Watcher>();
   readonly #clock: Pick<Clock, "schedule"> | null;
   #version = 0;
@@ -73,13 +76,20 @@ export class FakeKubernetes implements KubernetesAPI {
   }
 
   #answer(request: KubernetesRequest, pathname: string): KubernetesResponse {
-    const { method, body = "null", contentType } = request;
+    const { method, body = "null", contentType, path } = request;
+    if (path.endsWith("?dryRun=All")) return this.#dryRun(pathname);
     const sent = parseJSON(body);
     if (method === "POST") return this.#create(pathname, asObject(sent));
     if (method === "PUT") return this.#update(pathname, asObject(sent));
     if (contentType === "application/merge-patch+json") return this.#merge(pathname, asObject(sent));
     if (method === "PATCH") return this.#patch(pathname, Array.isArray(sent) ? sent : []);
     return this.#read(request);
+  }
+
+  /** The webhook answers a dry run with a warning. */
+  #dryRun(path: string): KubernetesResponse {
+    const headers = this.isReached ? { warning: `299 - "${REACHED.warning}"` } : {};
+    return { ...this.#get(path), headers };
   }
 
   #read({ path, signal }: KubernetesRequest): KubernetesResponse {
