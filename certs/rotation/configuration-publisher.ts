@@ -32,7 +32,7 @@ interface Correct {
 }
 
 /**
- * Maintains the caBundles in the webhook configurations, and their failurePolicy until it is `Fail`, which needs a ready
+ * Maintains the caBundles in the webhook configurations, and their failurePolicy until it is `Fail`. This needs a ready
  * Pod that the API server reaches.
  */
 export class ConfigurationPublisher {

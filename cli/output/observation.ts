@@ -58,7 +58,7 @@ function moreLines(others: readonly ObservedDenial[], omitted: ObservedDenials["
 
 function safeText(namespace: string): string {
   return "It is safe: helm upgrade ack-role-resolver manifests/chart "
-    + `--namespace ${printable(namespace)} --reuse-values --set profile=enforce`;
+    + `--namespace ${printable(namespace)} --reset-then-reuse-values --set profile=enforce`;
 }
 
 function timeText(ms: number): string {

@@ -132,7 +132,9 @@ test("the schema requires each value whose default is not empty, because null de
   const all = [...properties(JSON.parse(FILES["values.schema.json"] ?? ""), values, "")];
   t.same(all.filter(([, required, value]) => required && isEmpty(value)).map(([path]) => path), ["settings"]);
   const notRequired = all.filter(([, required, value]) => !required && !isEmpty(value)).map(([path]) => path);
-  t.same(notRequired, ["certificates.resources", "resources", "priorityClassName"], "Kubernetes has a default");
+  t.same(notRequired, [
+    "certificates.resources", "resources", "podSecurityContext", "securityContext", "priorityClassName",
+  ], "Kubernetes has a default");
 });
 
 test("the schema contains each flag of the webhook that a cluster needs", (t) => {
