@@ -1,6 +1,6 @@
 import { type ReviewedState, reviewRoles, unreadChecks } from "./features.ts";
 import { openCluster } from "./input/connection.ts";
-import { readObservation } from "./input/installed-webhook.ts";
+import { type Observation, readObservation } from "./input/installed-webhook.ts";
 import { auditWithProgress } from "./input/audited.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
 import { isUnreadable, readStates, type State, type StateObject } from "./input/state.ts";
@@ -39,7 +39,7 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO, clock = s
   writeText(notes.stderr, only.noObjectLines(states), io);
   const reviewed = await reviewRoles(states, settings, notes, clock.now());
   const reports = reviewed.states.map((state) => auditRoot(state, only, settings, notes));
-  const observation = settings.cluster ? await readObservation((await openCluster(settings, io)).api) : null;
+  const observation = settings.cluster ? await observationOf(states, settings, io) : null;
   const judged = reports.flatMap((report) => report.judged);
   const covered = coverageOf(distinctObjects(reports), judged, unjudged, reports.flatMap((one) => one.reported));
   const findings = allFindings(reports);
@@ -48,6 +48,13 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO, clock = s
   const isObserved = settings.profile !== "observe" && countObserved(observation?.observed ?? null) > 0;
   const isFailed = isObserved || reports.some((report) => isFailing(report.findings, settings.failOn));
   return isFailed || isIncomplete(covered, settings.failOn) ? EXIT.findings : EXIT.fine;
+}
+
+async function observationOf(
+  states: readonly State[], settings: SettingsFor<"audit">, io: IO,
+): Promise<Observation | null> {
+  const controllers = states.flatMap((state) => state.controllers.controllers);
+  return await readObservation((await openCluster(settings, io)).api, { controllers, users: settings.controllerUsers });
 }
 
 interface Audited {

@@ -1,8 +1,13 @@
 import type { KubernetesAPI } from "../../shared/api/api.ts";
 import { isSuccess, responseText, sendRequest } from "../../shared/api/send-request.ts";
+import type { ControllerDeployment } from "../../shared/controllers/controller-deployment.ts";
 import { systemClock } from "../../shared/core/clock.ts";
+import { isACKController } from "../../shared/core/exemptions.ts";
 import { WEBHOOK } from "../../shared/core/installation.ts";
+import { ACCOUNT_PREFIX } from "../../shared/core/protected-namespaces.ts";
 import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
+import { controllersOf } from "../../shared/formats/names.ts";
+import { compareText } from "../../shared/formats/text.ts";
 import { observedIn, type ObservedDenials } from "../../shared/server/observed-denials.ts";
 import { SETTINGS } from "../../shared/core/settings.ts";
 import { type Given, installedSettings } from "../../shared/server/installed-settings.ts";
@@ -26,17 +31,39 @@ export interface Observation {
   readonly observed: ObservedDenials | null;
   /** Why it is unknown. */
   readonly unknown: string | null;
+  /** The service accounts of controllers that `--controller-users` does not name, as NAMESPACE/NAME. */
+  readonly unnamed: readonly string[];
+  /** The values of `--controller-users`. */
+  readonly users: readonly string[];
 }
 
 /** Reads what the profile `enforce` would have denied. Returns null if the installed webhook has another profile. */
-export async function readObservation(api: KubernetesAPI): Promise<Observation | null> {
+export async function readObservation(
+  api: KubernetesAPI, { controllers, users }: Known,
+): Promise<Observation | null> {
   const { given, name } = await readInstalledWebhook(api);
   const { flag } = SETTINGS.profile;
   const profile = given?.flags["profile"] ?? given?.environment[environmentName(flag)];
   if (profile !== "observe") return null;
   const [namespace = ""] = name.split("/");
   const { object, unknown } = await read(api, `/api/v1/namespaces/${namespace}/configmaps/${WEBHOOK.observedDenials}`);
-  return { namespace, observed: object === null ? null : observedIn(object), unknown };
+  const observed = object === null ? null : observedIn(object);
+  return { namespace, observed, unknown, unnamed: unnamedControllers(controllers, users), users };
+}
+
+interface Known {
+  readonly controllers: readonly ControllerDeployment[];
+  /** The values of `--controller-users`. */
+  readonly users: readonly string[];
+}
+
+/** Returns the service accounts of the controllers that no value names, sorted. */
+function unnamedControllers(controllers: readonly ControllerDeployment[], users: readonly string[]): readonly string[] {
+  const named = controllersOf(users);
+  const unnamed = controllers.map(({ serviceAccount }) => serviceAccount).filter((account) => (
+    !isACKController({ username: `${ACCOUNT_PREFIX}${account.replace("/", ":")}`, groups: [] }, named)
+  ));
+  return [...new Set(unnamed)].toSorted(compareText);
 }
 
 const CONFIGURATION = `/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/${WEBHOOK.configuration}`;

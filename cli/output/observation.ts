@@ -15,17 +15,20 @@ export function countObserved(observed: Pick<ObservedDenials, "denials" | "omitt
  * the audit has no finding that denies.
  */
 export function observationLines(
-  { namespace, observed, unknown }: Observation, isFine: boolean, paint: Paint,
+  observation: Observation, isFine: boolean, paint: Paint,
 ): readonly string[] {
+  const { namespace, observed, unknown, unnamed } = observation;
+  const warned = unnamed.length === 0 ? [] : [unnamedText(observation)];
   if (observed === null) {
     const why = unknown ?? "the webhook has written nothing yet";
-    return ["", paint("bold", "What the profile enforce would have denied"), printable(`unknown: ${why}`)];
+    return ["", paint("bold", "What the profile enforce would have denied"), printable(`unknown: ${why}`), ...warned];
   }
   const count = countObserved(observed);
   const since = timeText(observed.sinceMs);
-  if (count > 0) return ["", ...denialLines(observed, paint), UNSAFE];
+  if (count > 0) return ["", ...denialLines(observed, paint), UNSAFE, ...warned];
   const nothing = `The profile enforce would have denied no admission since ${since}.`;
-  return ["", nothing, isFine ? safeText(namespace) : STORED];
+  if (!isFine) return ["", nothing, STORED, ...warned];
+  return ["", nothing, ...warned, `It is safe: ${upgradeText(namespace, "profile=enforce")}`];
 }
 
 /** The number of denials that the text report lists. */
@@ -56,9 +59,16 @@ function moreLines(others: readonly ObservedDenial[], omitted: ObservedDenials["
   return byCode.size === 0 ? [] : [printable(`and more: ${Array.from(byCode, (one) => one.join(" ")).join(", ")}`)];
 }
 
-function safeText(namespace: string): string {
-  return "It is safe: helm upgrade ack-role-resolver manifests/chart "
-    + `--namespace ${printable(namespace)} --reset-then-reuse-values --set profile=enforce`;
+function unnamedText({ namespace, unnamed, users }: Observation): string {
+  const all = [...users, ...unnamed].map(printable).join(",");
+  const command = upgradeText(namespace, `'settings.controllerUsers={${all}}'`);
+  return "The webhook does not know the controllers of these service accounts, so it can deny their writes: "
+    + `${unnamed.join(", ")}. Name all controllers: ${command}`;
+}
+
+function upgradeText(namespace: string, value: string): string {
+  return "helm upgrade ack-role-resolver manifests/chart "
+    + `--namespace ${printable(namespace)} --reset-then-reuse-values --set ${value}`;
 }
 
 function timeText(ms: number): string {
@@ -68,11 +78,11 @@ function timeText(ms: number): string {
 /** Returns the observation for `-o json`; null if the profile is another one. */
 export function observationJSON(observation: Observation | null): object | null {
   if (observation === null) return null;
-  const { observed, unknown } = observation;
-  if (observed === null) return { since: null, admissions: null, denials: [], omitted: {}, unknown };
+  const { observed, unknown, unnamed } = observation;
+  if (observed === null) return { since: null, admissions: null, denials: [], omitted: {}, unknown, unnamed };
   const denials = observed.denials.map(({ lastMs, ...one }) => ({ ...one, last: new Date(lastMs).toISOString() }));
   return {
     since: new Date(observed.sinceMs).toISOString(), admissions: countObserved(observed), denials,
-    omitted: Object.fromEntries(observed.omitted), unknown,
+    omitted: Object.fromEntries(observed.omitted), unknown, unnamed,
   };
 }

@@ -1,4 +1,5 @@
-import { test } from "tap";
+import { type Test, test } from "tap";
+import { gatedDeployment } from "../fixtures/controllers.ts";
 import { bucketObject, namespaceObject, ROLE, selectorObject } from "../shared/objects.ts";
 import { addDenials, dataOfObserved, observedDenial } from "../../shared/server/observed-denials.ts";
 import { parseJSON } from "../../shared/formats/json.ts";
@@ -27,22 +28,26 @@ interface Observed {
   readonly status?: number;
 }
 
+/** Runs `audit` on a cluster with a webhook of the profile that has observed the data. */
+async function auditOf(
+  t: Test, { data, profile = "observe", objects = FINE, status }: Observed, argv: readonly string[],
+): Promise<CommandResult> {
+  const cluster = await clusterOf({ objects, errors: status === undefined ? {} : { [OBSERVED]: { status } } });
+  const service = { namespace: "platform", name: "resolver-webhook" };
+  cluster.named.set(CONFIGURATION, { webhooks: [{ clientConfig: { service } }] });
+  const containers = [{ name: "webhook", args: ["webhook", `--profile=${profile}`] }];
+  cluster.named.set("/apis/apps/v1/namespaces/platform/deployments/resolver-webhook", {
+    spec: { template: { spec: { containers } } },
+  });
+  cluster.named.set(OBSERVED, { data });
+  return await runCommand(["audit", "--cluster", ...argv, "--kubeconfig", kubeconfigOf(t, cluster)]);
+}
+
+const ENFORCE = ["--profile", "enforce"];
+
 test("audit says what enforce would have denied, by whom and why, and whether it is safe", async (t) => {
-  async function audit(
-    { data, profile = "observe", objects = FINE, status }: Observed, argv: readonly string[],
-  ): Promise<CommandResult> {
-    const cluster = await clusterOf({ objects, errors: status === undefined ? {} : { [OBSERVED]: { status } } });
-    const service = { namespace: "platform", name: "resolver-webhook" };
-    cluster.named.set(CONFIGURATION, { webhooks: [{ clientConfig: { service } }] });
-    const containers = [{ name: "webhook", args: ["webhook", `--profile=${profile}`] }];
-    cluster.named.set("/apis/apps/v1/namespaces/platform/deployments/resolver-webhook", {
-      spec: { template: { spec: { containers } } },
-    });
-    cluster.named.set(OBSERVED, { data });
-    return await runCommand(["audit", "--cluster", ...argv, "--kubeconfig", kubeconfigOf(t, cluster)]);
-  }
-  const enforce = ["--profile", "enforce"];
-  const some = await audit({ data: dataOfObserved(MANY) }, enforce);
+  const audit = (observed: Observed, argv: readonly string[]): Promise<CommandResult> => auditOf(t, observed, argv);
+  const some = await audit({ data: dataOfObserved(MANY) }, ENFORCE);
   t.match(some.stdout, "The profile enforce would have denied 31 admissions since 2026-11-29T12:00Z");
   t.match(some.stdout,
     / 2 {2}2026-11-29T12:00Z {2}IRS-02 {2}CREATE IAMRoleSelector typo +alice\\u001b\n {4}not the ARN/);
@@ -50,23 +55,23 @@ test("audit says what enforce would have denied, by whom and why, and whether it
   t.match(some.stdout, "and more: IRS-09 9, IRS-15 1\nCorrect these first");
   t.equal(some.status, 1);
   t.equal((await audit({ data: dataOfObserved(MANY) }, [])).status, 0, "a look at observe fails nothing");
-  t.match((await audit({ data: dataOfObserved({ ...MANY, denials: [] }) }, enforce)).stdout, "denied 4 admissions");
-  const none = await audit({ data: dataOfObserved(NOTHING) }, enforce);
+  t.match((await audit({ data: dataOfObserved({ ...MANY, denials: [] }) }, ENFORCE)).stdout, "denied 4 admissions");
+  const none = await audit({ data: dataOfObserved(NOTHING) }, ENFORCE);
   t.match(none.stdout,
     /would have denied no admission since 2026-11-29T12:00Z\.\nIt is safe: helm upgrade .* platform /);
   t.equal(none.status, 0);
-  const stored = await audit({ data: dataOfObserved(NOTHING), objects: FAULTY }, enforce);
+  const stored = await audit({ data: dataOfObserved(NOTHING), objects: FAULTY }, ENFORCE);
   t.match(stored.stdout,
     /denied no admission .*\nThe stored objects with findings that deny could not be created again/);
   t.equal(stored.status, 1);
   const look = await audit({ data: dataOfObserved(NOTHING), objects: FAULTY }, []);
   t.match(look.stdout, /would deny IRS-02 IAMRoleSelector typo[^]*stored objects with findings that deny/);
   t.equal(look.status, 0);
-  t.match((await audit({}, enforce)).stdout, "unknown: the webhook has written nothing yet");
-  t.match((await audit({ status: 403 }, enforce)).stdout, /unknown: GET \S+: the API server returned 403/);
-  t.notMatch((await audit({ data: dataOfObserved(MANY), profile: "strict" }, enforce)).stdout, /would have/);
+  t.match((await audit({}, ENFORCE)).stdout, "unknown: the webhook has written nothing yet");
+  t.match((await audit({ status: 403 }, ENFORCE)).stdout, /unknown: GET \S+: the API server returned 403/);
+  t.notMatch((await audit({ data: dataOfObserved(MANY), profile: "strict" }, ENFORCE)).stdout, /would have/);
   const json = async (observed: Observed): Promise<unknown> => (
-    parseJSON((await audit(observed, [...enforce, "-o", "json"])).stdout)
+    parseJSON((await audit(observed, [...ENFORCE, "-o", "json"])).stdout)
   );
   t.match(await json({ data: dataOfObserved(MANY) }), {
     observed: {
@@ -76,4 +81,17 @@ test("audit says what enforce would have denied, by whom and why, and whether it
   });
   t.match(await json({ status: 403 }), { observed: { since: null, admissions: null, unknown: /403/ } });
   t.match(await json({ profile: "enforce" }), { observed: null });
+});
+
+test("audit names the controllers that the webhook does not know", async (t) => {
+  const account = { name: "ack-sqs", spec: { serviceAccountName: "ack-sqs" } };
+  const objects = [...FINE, gatedDeployment("IAMRoleSelector=true", false, account)];
+  const observed = { data: dataOfObserved(NOTHING), objects };
+  const { stdout, status } = await auditOf(t, observed, [...ENFORCE, "--controller-users=bot"]);
+  t.equal(status, 0);
+  t.match(stdout, /can deny their writes: ack-system\/ack-sqs\. Name all controllers: helm /);
+  t.match(stdout, "'settings.controllerUsers={bot,ack-system/ack-sqs}'");
+  for (const user of ["ack-system/ack-sqs", "system:serviceaccount:ack-system:ack-*"]) {
+    t.notMatch((await auditOf(t, observed, [...ENFORCE, `--controller-users=${user}`])).stdout, "does not know", user);
+  }
 });
