@@ -23,7 +23,7 @@ withNode("helm installs the image of a release with its chart, as a tarball and 
     [fileOf(`chart-${VERSION}.tgz`)], [`oci://${repository}`, "--version", VERSION, "--plain-http"],
   ]) {
     const release = new Release(cluster, helm, ...chart);
-    await release.install([`image.repository=${IMAGE}`, `image.tag=${VERSION}`]);
+    await release.install([`image.repository=${IMAGE}`, `image.tag=${VERSION}`, "image.digest="]);
     // Pods of the release before may still end.
     const isReplaced = async (): Promise<boolean> => {
       const pods = await cluster.pods(NAMESPACE, POD_LABELS);
