@@ -157,16 +157,16 @@ const LIMIT_CHECKS = [...new Set(
 const INTERNAL
   = /^(?:emulator|map[A-Z]|complet|reported|contained|faultsPer|tokenResponse|listPage|queued|event|watchProof)/;
 
-/** Returns the table of the limits, with one row for all limits that have the same effect. */
+/** Returns the list of the limits, with one line for all limits that have the same effect. */
 function limitLines(): string[] {
   const limits = Object.entries(LIMITS).flatMap(([name, one]) => (INTERNAL.test(name) ? [] : [one]));
   const rows = Object.entries(Object.groupBy(limits, ({ beyond }) => beyond)).map(([beyond, of = []]) => {
-    const bounds = of.map((one) => `${one.bounds}: ${amount(one.value, one.unit)}`).join("; ");
-    return `| ${bounds} | ${beyond} |`;
+    const bounds = of.map((one) => `${one.bounds} (${amount(one.value, one.unit)})`).join("; ");
+    return `- ${bounds}: ${beyond}`;
   });
   return [
     `An object that exceeds a limit is denied with the limit check of its kind (${LIMIT_CHECKS.join(", ")}).`,
-    "", "| limits | beyond the limit |", "| --- | --- |", ...rows,
+    "The limits, and what happens beyond:", "", ...rows,
   ];
 }
 
