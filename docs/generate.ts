@@ -119,9 +119,8 @@ function checksPage(): string {
     "FieldExports, CI about [identities of Cluster API](cluster-api.md), AC about clusters, POD about Pods that",
     "[request a sidecar](injection.md), and TR about [trust policies](trust.md#in-lint-and-audit), with `--iam`.",
     "",
-    "`--check ID=deny|warn|off` changes a severity. A user in `--waiver-users` or `--waiver-groups` can waive a",
-    "waivable check for one object with the annotation `ack-role-resolver.io/allow: ID,...`. The webhook returns the",
-    "five most severe warnings, and the fix of a long one as a second warning.",
+    "`--check ID=deny|warn|off` changes a severity, and a waivable check can be [waived](webhook.md#exemptions) for",
+    "one object. The webhook returns the five most severe warnings, and the fix of a long one as a second warning.",
     "",
     ...CATALOGUE.filter(({ fixed }) => fixed !== true).map(checkItem),
     "",
@@ -157,16 +156,16 @@ const LIMIT_CHECKS = [...new Set(
 const INTERNAL
   = /^(?:emulator|map[A-Z]|complet|reported|contained|faultsPer|tokenResponse|listPage|queued|event|watchProof)/;
 
-/** Returns the table of the limits, with one row for all limits that have the same effect. */
+/** Returns the list of the limits, with one line for all limits that have the same effect. */
 function limitLines(): string[] {
   const limits = Object.entries(LIMITS).flatMap(([name, one]) => (INTERNAL.test(name) ? [] : [one]));
   const rows = Object.entries(Object.groupBy(limits, ({ beyond }) => beyond)).map(([beyond, of = []]) => {
-    const bounds = of.map((one) => `${one.bounds}: ${amount(one.value, one.unit)}`).join("; ");
-    return `| ${bounds} | ${beyond} |`;
+    const bounds = of.map((one) => `${one.bounds} (${amount(one.value, one.unit)})`).join("; ");
+    return `- ${bounds}: ${beyond}`;
   });
   return [
     `An object that exceeds a limit is denied with the limit check of its kind (${LIMIT_CHECKS.join(", ")}).`,
-    "", "| limits | beyond the limit |", "| --- | --- |", ...rows,
+    "The limits, and what happens beyond:", "", ...rows,
   ];
 }
 

@@ -25,7 +25,9 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   webhook_request_duration_seconds: { path: ADMISSION_PATH },
   webhook_errors_total: { path: ADMISSION_PATH, code: ERROR_CODE },
-  webhook_findings_total: { code: "a [check](checks.md) ID", severity: "`deny`, `warn`" },
+  webhook_findings_total: {
+    code: "a [check](checks.md) ID", severity: "`deny`, `warn`, `would-deny` (`observe` admits what `enforce` denies)",
+  },
   webhook_resolutions_total: { outcome: "`selected`, `default`, `conflict`, `refused`" },
   webhook_notices_total: { code: ERROR_CODE },
   webhook_rejected_calls_total: {
