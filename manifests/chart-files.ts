@@ -7,6 +7,7 @@ import { Document, isScalar, parse, type ScalarTag, stringify, visit } from "yam
 import { checkSeveritiesOf } from "../shared/core/context.ts";
 import { ACK_GROUPS } from "../shared/core/ack-groups.ts";
 import { FAIL_WHEN_READY_ANNOTATION } from "../shared/core/annotation-keys.ts";
+import { WEBHOOK } from "../shared/core/installation.ts";
 import { PROFILE_NAMES, PROFILES } from "../shared/core/profiles.ts";
 import { field, omitField, stringAt } from "../shared/formats/json.ts";
 import { admissionPolicies } from "./policies.ts";
@@ -159,7 +160,7 @@ function annotationsOf(webhooks: readonly Pick<V1ValidatingWebhook, "name" | "fa
   return when("not .Values.webhook.url", [
     "  annotations:\n    argocd.argoproj.io/sync-wave: \"1\"\n",
     when('eq (include "ack-role-resolver.certificates" .) "cert-manager"', "    cert-manager.io/inject-ca-from: "
-      + '"{{ .Release.Namespace }}/{{ include "ack-role-resolver.certificate" . }}"\n'),
+      + `"{{ .Release.Namespace }}/${WEBHOOK.certificate}"\n`),
     when('include "ack-role-resolver.becomesFail" .', `    ${FAIL_WHEN_READY_ANNOTATION}: ${fail}`
       + `{{ if eq (include "ack-role-resolver.profile" . | fromJson).otherFailurePolicy "Fail" }},${other}{{ end }}\n`
       + "    helm.toolkit.fluxcd.io/driftDetection: disabled\n"),

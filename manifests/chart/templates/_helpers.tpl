@@ -67,9 +67,13 @@ app.kubernetes.io/component: {{ last . }}
 {{- end }}
 {{- end }}
 
-{{/* The name of the Secret of the certificate. */}}
+{{/*
+The name of the Secret of the certificate. Each mode has its own, so that an upgrade can change the mode: Helm deletes
+the Secret of the mode self-signed then, and cert-manager keeps its own.
+*/}}
 {{- define "ack-role-resolver.certificate" -}}
 {{- if eq .Values.certificates.mode "files" }}{{ .Values.certificates.secretName }}
+{{- else if eq .Values.certificates.mode "cert-manager" }}ack-role-resolver-webhook-cert-manager
 {{- else }}ack-role-resolver-webhook-tls
 {{- end }}
 {{- end }}

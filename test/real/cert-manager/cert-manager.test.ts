@@ -8,21 +8,19 @@ import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import type { ProgramResult } from "../../programs/run-program.ts";
 import { until } from "../apiserver/until.ts";
-import { CHART, DEPLOYMENT, findHelm, NAMESPACE, objectsIn, RELEASE } from "../chart/helm.ts";
+import { CHART, findHelm, NAMESPACE, objectsIn, RELEASE } from "../chart/helm.ts";
 import { findPrograms } from "../find-programs.ts";
-import { type ServerProcess, startServer } from "../server-process.ts";
+import type { ServerProcess } from "../server-process.ts";
 import { type Balancer, startBalancer } from "../webhook/certificates/balancer.ts";
 import { type Load, startLoad } from "../webhook/certificates/load.ts";
-import { read, secretText, SERVING } from "../webhook/certificates/objects.ts";
+import { ISSUED, read, SECRET, secretText, SERVING } from "../webhook/certificates/objects.ts";
 import { servedSerial } from "../webhook/certificates/replicas.ts";
-import { untilCalled } from "../webhook/installed-webhook.ts";
+import { SERVICE_NAME, startDeployed, startManager } from "./deployed-webhook.ts";
 import { mountSecret } from "./mounted-secret.ts";
 import { certManagerCRDs, startCertManager } from "./program.ts";
-import { bundles, invalidate, renew, replaceCA, storedSerial } from "./replacements.ts";
+import { bundles, CA_SECRET, invalidate, renew, replaceCA, storedSerial } from "./replacements.ts";
 import { serveServices, SERVICE_FLAGS } from "./services.ts";
 
-const SERVICE_NAME = `ack-role-resolver-webhook.${NAMESPACE}.svc`;
-const TLS_DIR_FLAG = "--tls-dir=";
 /** The number of admissions on each connection path before and after a certificate is replaced. */
 const ADMISSIONS = 5;
 
@@ -52,11 +50,12 @@ onCluster("the chart with a certificate of cert-manager", async (t, cluster) => 
     installs(tt, installation));
   await t.test("cert-manager issues the certificate, and injects its CA into every webhook", async (tt) =>
     issues(tt, installation));
-  const webhook = await startFromDeployment(t, installation);
+  const webhook = await startDeployed(t, installation);
   await t.test("no admission is lost while helm upgrades and cert-manager replaces the certificate", async (tt) =>
     losesNoAdmission(tt, installation, webhook));
   await t.test("helm uninstall deletes the Secrets of cert-manager, so that another mode can follow", async (tt) =>
     uninstalls(tt, installation));
+  await t.test("helm upgrade changes the mode, in both directions", async (tt) => changesMode(tt, installation));
 }, { apiserverFlags: SERVICE_FLAGS });
 
 async function installs(t: Test, { cluster, helm }: Installation): Promise<void> {
@@ -76,8 +75,8 @@ async function installs(t: Test, { cluster, helm }: Installation): Promise<void>
 }
 
 async function issues(t: Test, { cluster }: Installation): Promise<void> {
-  t.ok(await until(async () => (await secretText(cluster, "tls.crt", SERVING)) !== ""));
-  const [leaf, ca] = [await secretText(cluster, "tls.crt", SERVING), await secretText(cluster, "ca.crt", SERVING)];
+  t.ok(await until(async () => (await secretText(cluster, "tls.crt", ISSUED)) !== ""));
+  const [leaf, ca] = [await secretText(cluster, "tls.crt", ISSUED), await secretText(cluster, "ca.crt", ISSUED)];
   const certificate = new X509Certificate(leaf);
   t.ok(certificate.verify(new X509Certificate(ca).publicKey));
   t.equal(certificate.checkHost(SERVICE_NAME), SERVICE_NAME);
@@ -85,32 +84,14 @@ async function issues(t: Test, { cluster }: Installation): Promise<void> {
   t.ok(await until(isInjected), `all ${(await bundles(cluster)).length} webhooks`);
 }
 
-/** Starts the webhook with the arguments and the mounted Secret of the Deployment. */
-async function startFromDeployment(t: Test, installation: Installation): Promise<ServerProcess> {
-  const { cluster, balancer, dir } = installation;
-  const spec = field(field(field(await read(cluster, DEPLOYMENT), "spec"), "template"), "spec");
-  const [[container], [volume]] = [[field(spec, "containers")].flat(), [field(spec, "volumes")].flat()];
-  t.equal(stringAt(field(volume, "secret"), "secretName"), SERVING.split("/").at(-1));
-  await mountSecret(dir, await read(cluster, SERVING));
-  const args = [field(container, "args")].flat().slice(1).map(String);
-  const local = args.map((arg) => (arg.startsWith(TLS_DIR_FLAG) ? `${TLS_DIR_FLAG}${dir}` : arg));
-  t.ok(local.includes(`${TLS_DIR_FLAG}${dir}`));
-  const access = ["--kubeconfig", cluster.kubeconfig, "--context", "webhook", "--url", `https://${SERVICE_NAME}`];
-  const webhook = await startServer("webhook", [...local, ...access]);
-  t.teardown(() => webhook.stop("SIGKILL"));
-  balancer.backends = [webhook.address];
-  await untilCalled(cluster);
-  return webhook;
-}
-
 async function losesNoAdmission(t: Test, installation: Installation, webhook: ServerProcess): Promise<void> {
   const { cluster, helm, balancer } = installation;
   const load = await startLoad(cluster, balancer, { workers: 2, servername: SERVICE_NAME });
   t.match(await helm("upgrade", RELEASE, CHART, "--reuse-values"), { code: 0, stdout: /failurePolicy: Fail/u });
-  const ca = await secretText(cluster, "ca.crt", SERVING);
+  const ca = await secretText(cluster, "ca.crt", ISSUED);
   const causes = {
     "a renewal": () => renew(cluster),
-    "a deleted Secret": () => cluster.request("DELETE", SERVING),
+    "a deleted Secret": () => cluster.request("DELETE", ISSUED),
     "an invalid Secret": () => invalidate(cluster, installation.dir),
     "a new CA": () => replaceCA(cluster),
   };
@@ -122,7 +103,7 @@ async function losesNoAdmission(t: Test, installation: Installation, webhook: Se
   await load.stop();
   t.same(load.viaAPIServer.failures, [], `the API server admitted ${load.viaAPIServer.admitted} changes`);
   t.same(load.direct.failures, [], `the webhook answered ${load.direct.admitted} reviews on new connections`);
-  const newCA = await secretText(cluster, "ca.crt", SERVING);
+  const newCA = await secretText(cluster, "ca.crt", ISSUED);
   t.not(newCA, ca);
   t.ok((await bundles(cluster)).every((bundle) => bundle === ca + newCA), "every caBundle contains both CAs");
 }
@@ -141,12 +122,12 @@ async function replacesCertificate(t: Test, installation: Installation, replacem
   await replace();
   const isReplaced = async (): Promise<boolean> => ![served, null].includes(await storedSerial(cluster));
   t.ok(await until(isReplaced), "cert-manager issues another certificate");
-  const ca = await secretText(cluster, "ca.crt", SERVING);
+  const ca = await secretText(cluster, "ca.crt", ISSUED);
   const isTrusted = async (): Promise<boolean> => (await bundles(cluster)).every((bundle) => bundle.includes(ca));
   t.ok(await until(isTrusted), "every caBundle contains its CA");
   await untilAdmitted(t, load);
   t.equal(await servedSerial(webhook), served, "the webhook serves the previous certificate meanwhile");
-  await mountSecret(dir, await read(cluster, SERVING));
+  await mountSecret(dir, await read(cluster, ISSUED));
   const stored = await storedSerial(cluster);
   t.ok(await until(async () => (await servedSerial(webhook)) === stored), "the webhook serves the new one");
   await untilAdmitted(t, load);
@@ -169,4 +150,30 @@ async function uninstalls(t: Test, { cluster, helm }: Installation): Promise<voi
   const isOwned = owners.map((owner) => isJsonObject([owner].flat()[0]));
   t.same([...new Set(isOwned)], [true], "the garbage collector deletes the other objects");
   t.match(await helm("install", RELEASE, CHART), { code: 0, stderr: "" });
+}
+
+async function changesMode(t: Test, installation: Installation): Promise<void> {
+  const { cluster, helm } = installation;
+  const exist = async (...paths: readonly string[]): Promise<readonly boolean[]> => (
+    await Promise.all(paths.map(async (one) => (await cluster.request("GET", one)).status === 200))
+  );
+  const isTrusted = async (secret: string): Promise<boolean> => {
+    const [ca, all] = [await secretText(cluster, "ca.crt", secret), await bundles(cluster)];
+    return ca !== "" && all.every((bundle) => bundle.includes(ca));
+  };
+  const serves = async (tt: Test, name: string, secret: string): Promise<void> => {
+    tt.ok(await until(() => isTrusted(secret)), "every caBundle contains the CA");
+    const webhook = await startDeployed(tt, { ...installation, dir: path.join(t.testdirName, name) });
+    await webhook.stop();
+  };
+  const manager = await startManager(t, cluster);
+  await t.test("self-signed", (tt) => serves(tt, "self-signed", SERVING));
+  await manager.stop();
+  t.match(await helm("upgrade", RELEASE, CHART, "--set", "certificates.mode=cert-manager"), { code: 0, stderr: "" });
+  await t.test("cert-manager", (tt) => serves(tt, "cert-manager", ISSUED));
+  t.same(await exist(SERVING, SECRET, ISSUED), [false, false, true], "the keys of the mode before are deleted");
+  t.match(await helm("upgrade", RELEASE, CHART), { code: 0, stderr: "" });
+  await startManager(t, cluster);
+  await t.test("and back", (tt) => serves(tt, "back", SERVING));
+  t.same(await exist(SERVING, SECRET, ISSUED, CA_SECRET), [true, true, false, false]);
 }

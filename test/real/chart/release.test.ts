@@ -8,7 +8,9 @@ import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import type { ProgramResult } from "../../programs/run-program.ts";
 import { until } from "../apiserver/until.ts";
-import { type ServerProcess, startProgram } from "../server-process.ts";
+import { startDeployed, startManager } from "../cert-manager/deployed-webhook.ts";
+import { serveServices, SERVICE_FLAGS } from "../cert-manager/services.ts";
+import { type Balancer, startBalancer } from "../webhook/certificates/balancer.ts";
 import { emergency } from "./emergency.ts";
 import { CHART, DEPLOYMENT, findHelm, NAMESPACE, objectsIn, RELEASE } from "./helm.ts";
 import { describesStrict, refusesUnfitValues, warnsOfExclusions } from "./refused-upgrades.ts";
@@ -20,7 +22,6 @@ const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
 const JSON_PATCH = { headers: { "content-type": "application/json-patch+json" } };
 const CREATE_NAMESPACE = ["--namespace", NAMESPACE, "--create-namespace"];
 
-const CLI = path.join(import.meta.dirname, "../../../cli/main.ts");
 const SLICES = `/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`;
 /** What the endpoint slice controller writes when a Pod of the webhook is ready. */
 const SLICE = {
@@ -31,6 +32,8 @@ const SLICE = {
 /** A cluster, and a function that runs helm with the kubeconfig of this cluster. */
 interface Target {
   readonly cluster: Cluster;
+  /** What the API server calls as the Service of the webhook. */
+  readonly balancer: Balancer;
   readonly run: (...args: readonly string[]) => Promise<ProgramResult>;
 }
 
@@ -39,7 +42,9 @@ interface Target {
 onCluster("a release of the chart on a real API server", async (t, cluster) => {
   const helm = await findHelm(t);
   if (helm === null) return;
-  const target = { cluster, run: (...args: readonly string[]) => helm(args, cluster.kubeconfig) };
+  const balancer = await startBalancer(t);
+  await serveServices(t, cluster, balancer);
+  const target = { cluster, balancer, run: (...args: readonly string[]) => helm(args, cluster.kubeconfig) };
   const run = async (name: string, body: (t: Test, target: Target) => Promise<void>): Promise<void> => {
     await t.test(name, async (tt) => body(tt, target));
   };
@@ -61,7 +66,7 @@ onCluster("a release of the chart on a real API server", async (t, cluster) => {
   await run("the emergency commands of the runbook stop all checks, and restore them", emergency);
   await run("helm uninstall deletes the webhook configurations first, and every object", uninstalls);
   await run("helm install of a webhook outside the cluster denies changes from the start", installsOutside);
-});
+}, { apiserverFlags: SERVICE_FLAGS });
 
 const CHART_IN_NAMESPACE = [CHART, ...CREATE_NAMESPACE];
 
@@ -109,15 +114,7 @@ async function meetsRestricted(t: Test, { cluster, run }: Target): Promise<void>
 
 const FAIL = ["Fail", "Ignore"];
 
-async function startManager(t: Test, cluster: Cluster): Promise<ServerProcess> {
-  const flags = ["--namespace", NAMESPACE, "--health-listen", "127.0.0.1:0"];
-  const access = ["--kubeconfig", cluster.kubeconfig, "--context", "certificates"];
-  const manager = await startProgram("certs manage", [CLI, "certs", "manage", ...flags, ...access]);
-  t.teardown(() => manager.stop("SIGKILL"));
-  return manager;
-}
-
-async function failsWhenReady(t: Test, { cluster }: Target): Promise<void> {
+async function failsWhenReady(t: Test, { cluster, balancer }: Target): Promise<void> {
   const manager = await startManager(t, cluster);
   const isTrusted = async (): Promise<boolean> => (
     JSON.stringify(await webhooks(cluster, "validating")).includes('"caBundle"')
@@ -126,7 +123,12 @@ async function failsWhenReady(t: Test, { cluster }: Target): Promise<void> {
   t.same(await policies(cluster), ["Ignore"], "no replica is ready yet");
   t.equal((await createSelector(cluster, "meanwhile")).status, 201);
   t.equal((await cluster.request("POST", SLICES, SLICE)).status, 201);
+  const isUnreached = async (): Promise<boolean> => JSON.stringify(manager.log).includes("does not reach the webhook");
+  t.ok(await until(isUnreached, 60_000), "the API server does not reach the Pod, as behind a firewall");
+  t.same(await policies(cluster), ["Ignore"]);
+  const webhook = await startDeployed(t, { cluster, balancer, dir: path.join(t.testdirName, "tls") });
   t.ok(await until(async () => (await policies(cluster)).join() === FAIL.join()));
+  await webhook.stop();
   const denied = async (): Promise<boolean> => (await createSelector(cluster, "late")).status === 500;
   t.ok(await until(denied));
   await cluster.request("DELETE", `${SLICES}/a1b2c`);
@@ -157,7 +159,7 @@ async function preserves(t: Test, { cluster, run }: Target): Promise<void> {
   t.equal(field(field((await cluster.request("GET", DEPLOYMENT)).body, "spec"), "replicas"), 3);
 }
 
-async function rollsBack(t: Test, { cluster, run }: Target): Promise<void> {
+async function rollsBack(t: Test, { cluster, balancer, run }: Target): Promise<void> {
   for (const [revision, policy] of [["4", FAIL], ["1", ["Ignore"]]] as const) {
     t.match(await run("rollback", RELEASE, revision, "--namespace", NAMESPACE), { code: 0, stderr: "" });
     t.same(await policies(cluster), policy, `revision ${revision}`);
@@ -165,8 +167,9 @@ async function rollsBack(t: Test, { cluster, run }: Target): Promise<void> {
   }
   const manager = await startManager(t, cluster);
   t.equal((await cluster.request("POST", SLICES, SLICE)).status, 201);
+  const webhook = await startDeployed(t, { cluster, balancer, dir: path.join(t.testdirName, "tls") });
   t.ok(await until(async () => (await policies(cluster)).join() === FAIL.join()));
-  await manager.stop();
+  await Promise.all([webhook.stop(), manager.stop()]);
 }
 
 async function refusesOwnSecret(t: Test, { run }: Target): Promise<void> {

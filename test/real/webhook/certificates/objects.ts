@@ -5,6 +5,8 @@ export const NAMESPACE = "ack-role-resolver";
 const SECRETS = `/api/v1/namespaces/${NAMESPACE}/secrets`;
 /** The Secret that contains the CA. */
 export const SECRET = `${SECRETS}/ack-role-resolver-certificates`;
+/** The Secret of cert-manager, which they mount with this mode. */
+export const ISSUED = `${SECRETS}/ack-role-resolver-webhook-cert-manager`;
 /** The Secret that the Pods of the webhook mount. */
 export const SERVING = `${SECRETS}/ack-role-resolver-webhook-tls`;
 export const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/ack-role-resolver-certificates`;
