@@ -15,6 +15,7 @@ import {
 import { storedManifests } from "../shared/files/files.ts";
 import type { ImpactPage, NewRoles, RoleReview } from "./feature.ts";
 import { FEATURES, type ReviewedState, reviewRoles, reviewsRoles } from "./features.ts";
+import { derivedFrom, withoutDerived } from "./input/derived-objects.ts";
 import { CHANGE_FIELDS, Only } from "./input/only.ts";
 import { OrderedChecks } from "./input/ordered-checks.ts";
 import { inventoryOf, isUnreadable, readInput, readStates, type State, type States } from "./input/state.ts";
@@ -156,8 +157,9 @@ function checkPaths(paths: readonly string[], { from, delete: isDelete }: Settin
 }
 
 function propose({ objects, origin }: State, manifests: readonly JsonObject[], isDelete: boolean): ProposedState {
-  const stored = objects.map(({ object }) => object);
-  return isDelete ? stateAfterDelete(stored, manifests) : stateAfterApply(stored, manifests, origin);
+  const stored = withoutDerived(objects).map(({ object }) => object);
+  const after = isDelete ? stateAfterDelete(stored, manifests) : stateAfterApply(stored, manifests, origin);
+  return { ...after, objects: [...after.objects, ...derivedFrom(after.objects)] };
 }
 
 /** Returns the findings that the webhook would report if the manifests were applied or deleted in this order. */

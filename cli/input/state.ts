@@ -21,6 +21,7 @@ import type { InstalledSidecars } from "../../webhook/sidecar-pods.ts";
 import { type IO, isVerbose, withoutNotes, writeLines, writeStartNotices, writeText } from "../io.ts";
 import { Progress, showElapsed } from "../output/progress.ts";
 import { openCluster } from "./connection.ts";
+import { type DerivedCoverage, unjudgedWith, withDerived } from "./derived-objects.ts";
 import { readWorkloads, withoutManagedFields } from "./workloads.ts";
 
 type InputSettings = Pick<
@@ -126,6 +127,8 @@ function skippedLines({ skipped }: ManifestInput, isListed: boolean, stdinComman
 export interface StateObject
   extends Pick<Manifest, "object" | "lineOf" | "at">, Partial<Pick<Manifest, "document">> {
   readonly file: string | null;
+  /** The object from which a controller creates this one, which no file contains. Absent for all others. */
+  readonly from?: StateObject;
 }
 
 /** The current state: the objects of manifests or of a cluster. */
@@ -190,17 +193,22 @@ async function readManifestStates(settings: StateSettings, io: IO, options: Read
   const { from, runtime, ackSystemNamespace } = settings;
   const input = await readInput(from, settings, io, options);
   const { manifests, faults, skippedFiles, unjudged, capa, roots } = input;
+  const all: DerivedCoverage[] = [];
   const stateOf = (root: string | null, manifestsOfRoot: readonly Manifest[]): State => {
-    const objects = manifestsOfRoot.map(({ object }) => object);
+    const derived = withDerived(manifestsOfRoot);
+    const objects = derived.objects.map(({ object }) => object);
     const inventory = inventoryOf(objects, { runtime, origin: "file" });
     const controllers = readControllers(objects, ackSystemNamespace);
+    all.push(derived);
     return {
-      root, objects: manifestsOfRoot, faults, skippedFiles, unjudged, origin: "file", inventory, controllers,
+      root, objects: derived.objects, faults, skippedFiles, unjudged, origin: "file", inventory, controllers,
       capaVersion: capa?.version ?? null, sidecars: null,
     };
   };
-  const [first, ...others] = (roots?.names ?? []).map((name) => stateOf(name, roots?.itemsOf([name], manifests) ?? []));
-  return first === undefined ? [stateOf(null, manifests)] : [first, ...others];
+  const [first = stateOf(null, manifests), ...others] = (roots?.names ?? [])
+    .map((name) => stateOf(name, roots?.itemsOf([name], manifests) ?? []));
+  const ofAll = unjudgedWith(unjudged, all);
+  return [{ ...first, unjudged: ofAll }, ...others.map((state) => ({ ...state, unjudged: ofAll }))];
 }
 
 /** Reads the objects of a cluster. Imports the Kubernetes client on demand: `--from` does not need the client. */

@@ -90,6 +90,7 @@ export class Texts {
     for (const one of all) {
       const { file } = one.found;
       if (file === null || file === STDIN) return "it is not a file";
+      if (one.found.from !== undefined) return "it changes an object that results from another one";
       const known = this.#file(file);
       if (known === null) return "it cannot be read";
       if (known.reason !== null) return known.reason;

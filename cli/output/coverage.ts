@@ -50,8 +50,9 @@ function covered(
   unjudged: readonly Unjudged[],
 ): Covered {
   const notJudged = unjudged.reduce((sum, { count }) => sum + count, 0);
+  const sources = new Set(Array.from(touched, ({ from }) => from));
   const others = objects.filter((found) => (
-    !touched.has(found) && !isKindDefinition(found.object) && !isOfUnknownKind(found.object)
+    !touched.has(found) && !sources.has(found) && !isKindDefinition(found.object) && !isOfUnknownKind(found.object)
   ));
   const byKind = [...Map.groupBy(others, ({ object }) => printable(objectReference(object).kind))]
     .map(([kind, { length }]) => [kind, length] as const)

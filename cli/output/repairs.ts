@@ -48,8 +48,10 @@ export class RepairRenderer {
 
   /** Returns the repairs of a finding about an object. */
   render({ repairs = [] }: Repaired, judged: StateObject): readonly RenderedRepair[] {
-    return repairs.map((repair) => {
-      const targets = this.#objects.changesOf(repair, judged);
+    const all = repairs.map((repair) => ({ repair, targets: this.#objects.changesOf(repair, judged) }));
+    // Nobody writes an object that a controller creates.
+    const possible = all.filter(({ targets }) => targets.every(({ found }) => found?.from === undefined));
+    return possible.map(({ repair, targets }) => {
       const commands = judged.file === null ? targets.map(kubectlCommand) : this.#fileCommands(targets, judged);
       return {
         when: repair.when ?? null,

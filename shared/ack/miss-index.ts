@@ -5,11 +5,13 @@ import {
 import { KINDS_OF_CLUSTER, type KindStore } from "../core/kind-store.ts";
 import { NAMESPACES, type NamespaceStore } from "../core/namespaces.ts";
 import { readsAPIVersion, type TypeEntry } from "../core/resource-types.ts";
+import { type Edit, set } from "../core/repair.ts";
 import { NO_EXTRAS } from "../core/session.ts";
 import type { InventoryContext, StoreKey, Stores } from "../core/store.ts";
 import { type UnknownPart, unknownPart } from "../core/type-index.ts";
 import { type FieldPath, isSame } from "../formats/json.ts";
 import { bundledTypes } from "./bundled-types.ts";
+import { labelGuesses } from "./label-guesses.ts";
 import { type ComparedResource, conditionsOf } from "./selector-conditions.ts";
 import type { JudgedSelector } from "./selector.ts";
 import { SELECTORS, type SelectorStore } from "./selectors.ts";
@@ -19,12 +21,10 @@ export interface Misspelling {
   readonly selector: EffectiveSelector;
   /** The condition of the selector that the name belongs to. */
   readonly condition: FieldPath;
-  /** The field that has the name. */
-  readonly path: FieldPath;
   readonly written: string;
   readonly meant: string;
-  /** The value that the field should have; null if the field also contains something else. */
-  readonly value: string | null;
+  /** The edits that write what is meant; none if the field also contains something else. */
+  readonly edits: readonly Edit[];
 }
 
 interface Indexed extends Misspelling {
@@ -33,7 +33,7 @@ interface Indexed extends Misspelling {
 }
 
 const NAMES: FieldPath = ["spec", "namespaceSelector", "names"];
-const LABELS: FieldPath = ["spec", "namespaceSelector", "labelSelector", "matchLabels"];
+const LABELS: FieldPath = ["spec", "namespaceSelector", "labelSelector"];
 const TYPES: FieldPath = ["spec", "resourceTypeSelector"];
 
 /** The number of selectors with one misspelling, or of malformed ones of a namespace, that are compared. */
@@ -115,17 +115,25 @@ export class MissIndex {
     for (const [i, written] of [...selector.namespaces ?? []].entries()) {
       for (const meant of this.#namespaces.has(written) ? [] : this.#namespaces.misspelledBy(written)) {
         const path = [...NAMES, i];
-        yield { key: `namespace ${meant}`, selector, condition: NAMES, path, written, meant, value: meant };
+        const edits = [set(path, meant)];
+        yield { key: `namespace ${meant}`, selector, condition: NAMES, written, meant, edits };
       }
     }
-    for (const [key, written] of selector.namespaceLabels?.matchLabels ?? []) {
-      const path = [...LABELS, { key }];
-      const { part, nearest } = this.#namespaces.misspelledLabel(key, written);
-      for (const meant of part === "value" ? nearest : []) {
-        yield { key: `label ${key}=${meant}`, selector, condition: path, path, written, meant, value: meant };
-      }
-    }
+    yield* this.#misspelledLabels(selector);
     yield* this.#misspelledTypes(selector);
+  }
+
+  *#misspelledLabels(selector: EffectiveSelector): Iterable<Indexed> {
+    const { namespaceLabels } = selector;
+    if (namespaceLabels === null) return;
+    for (const guess of labelGuesses([LABELS, namespaceLabels], this.#namespaces.labels)) {
+      const { condition, written } = guess;
+      for (const { value: meant, labels, edits } of guess.meant) {
+        for (const [key, value] of labels) {
+          yield { key: `label ${key}=${value}`, selector, condition, written, meant, edits };
+        }
+      }
+    }
   }
 
   *#misspelledTypes(selector: EffectiveSelector): Iterable<Indexed> {
@@ -136,8 +144,8 @@ export class MissIndex {
       for (const name of part === "version" ? [] : nearest) {
         const type = part === "kind" ? { ...entry, kind: name } : { ...entry, group: name };
         yield {
-          key: typeKey(type), selector, condition: TYPES, path: [...TYPES, i, part], written: typeText(entry),
-          meant: typeText(type), value: isField ? name : null,
+          key: typeKey(type), selector, condition: TYPES, written: typeText(entry), meant: typeText(type),
+          edits: isField ? [set([...TYPES, i, part], name)] : [],
         };
       }
     }

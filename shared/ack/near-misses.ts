@@ -2,7 +2,7 @@ import type { ResourceQuery } from "../core/ack-resource.ts";
 import { RESOLUTION } from "../core/annotation-keys.ts";
 import type { EffectiveSelector } from "../core/effective-selector.ts";
 import type { Inventory } from "../core/inventory.ts";
-import { type Edit, type Repair, set } from "../core/repair.ts";
+import type { Edit, Repair } from "../core/repair.ts";
 import { accountOfARN, parseRoleARN } from "../formats/arn.ts";
 import { subdomainFaults } from "../formats/names.ts";
 import { printable, quote } from "../formats/text.ts";
@@ -87,9 +87,10 @@ function malformedMiss({ name, roleARN, faults, ...judged }: JudgedSelector): Fo
   return { roleARN, miss: { selector: name, reason: "malformed", message, repairs } };
 }
 
-function misspelledMiss({ selector: { name, roleARN }, path, written, meant, value }: Misspelling): Found {
+function misspelledMiss({ selector: { name, roleARN }, written, meant, edits }: Misspelling): Found {
   const message = `IAMRoleSelector ${printable(name)} has ${quote(written)}; perhaps ${printable(meant)} was meant`;
-  const repairs = value === null ? [] : [{ edits: [{ ...set(path, value), of: selectorName(name) }] }];
+  const of = selectorName(name);
+  const repairs = edits.length === 0 ? [] : [{ edits: edits.map((edit) => ({ ...edit, of })) }];
   return { roleARN, miss: { selector: name, reason: "misspelled", message, repairs } };
 }
 

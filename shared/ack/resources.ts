@@ -3,7 +3,8 @@ import type { StoreKey } from "../core/store.ts";
 import { type ACKResource, resourceOf } from "../core/ack-resource.ts";
 import type { JsonObject } from "../formats/json.ts";
 import type { ObjectID } from "../formats/object-meta.ts";
-import { labelKey, SetIndex } from "../core/set-index.ts";
+import { LabelIndex, type LabelNames } from "../core/label-index.ts";
+import { SetIndex } from "../core/set-index.ts";
 
 /**
  * The maximum number of values in a pool. A pool that is full is cleared. Even a large cluster has fewer distinct
@@ -51,7 +52,7 @@ export class ResourceStore implements AnnotatedStore<ACKResource> {
   readonly #byKey = new Map<string, ACKResource>();
   readonly #byNamespace = new SetIndex<ACKResource>();
   readonly #byGroup = new SetIndex<ACKResource>();
-  readonly #byLabel = new SetIndex<ACKResource>();
+  readonly #labels = new LabelIndex<ACKResource>();
   readonly #byAccount = new SetIndex<ACKResource>();
 
   get size(): number {
@@ -71,7 +72,7 @@ export class ResourceStore implements AnnotatedStore<ACKResource> {
     const { group, labels, namespace, status: { ownerAccountID } } = resource;
     this.#byNamespace[method](namespace, resource);
     this.#byGroup[method](group, resource);
-    for (const [label, value] of labels) this.#byLabel[method](labelKey(label, value), resource);
+    for (const [label, value] of labels) this.#labels[method](label, value, resource);
     if (ownerAccountID !== null) this.#byAccount[method](ownerAccountID, resource);
   }
 
@@ -127,7 +128,12 @@ export class ResourceStore implements AnnotatedStore<ACKResource> {
   }
 
   withLabel(label: string, value: string): ReadonlySet<ACKResource> {
-    return this.#byLabel.get(labelKey(label, value));
+    return this.#labels.get(label, value);
+  }
+
+  /** The keys and values of the labels of all resources. */
+  get labels(): LabelNames {
+    return this.#labels;
   }
 
   /** Returns one set of resources for each group. */

@@ -9,7 +9,7 @@ import { IRS_17, IRS_18, overlappingSelectors } from "./selector-conflicts.ts";
 import { IRS_00_OF_CRD, IRS_16, IRS_51 } from "./selector-crd.ts";
 import { IRS_13, IRS_52 } from "./selector-kinds.ts";
 import { IRS_19, IRS_20, IRS_30, IRS_31 } from "./selector-moves.ts";
-import { IRS_10, IRS_10_OF_SOME, IRS_22 } from "./selector-reach.ts";
+import { IRS_10, IRS_10_OF_RESOURCES, IRS_10_OF_SOME, IRS_22 } from "./selector-reach.ts";
 import { restoreRestrictions } from "./selector-repairs.ts";
 import { IRS_53 } from "./selector-template.ts";
 import { IRS_57 } from "./selector-widening.ts";
@@ -89,6 +89,7 @@ const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
   IRS_07,
   IRS_10,
   IRS_10_OF_SOME,
+  IRS_10_OF_RESOURCES,
   IRS_13,
   IRS_52,
   IRS_16,

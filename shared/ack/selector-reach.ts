@@ -1,15 +1,20 @@
 import { UNKNOWN_NAMESPACE } from "../core/unknown-namespace.ts";
 import type { Inventory } from "../core/inventory.ts";
+import type { LabelNames } from "../core/label-index.ts";
 import type { FieldPath } from "../formats/json.ts";
+import type { LabelSelectorSpec } from "../formats/label-selector.ts";
 import { namespaceNameFaults } from "../formats/names.ts";
-import { printable, quote } from "../formats/text.ts";
+import { quote } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import { candidateNamespaces, transitionsOfSelector } from "./change-set.ts";
 import type { SelectorSpec } from "../core/iamroleselector.ts";
 import { type EffectiveSelector, selectsNamespace } from "../core/effective-selector.ts";
 import { type Fault, isComplete, type QuickCheck, type ScanningCheck } from "../core/check.ts";
 import { misspelledNamespace } from "../core/fault-texts.ts";
-import { meant, rename, type Repair, safely } from "../core/repair.ts";
+import { applyEdits, meant, type Repair, unsafe } from "../core/repair.ts";
+import { judgeSelector } from "./judge-selector.ts";
+import { guessRepairs, guessText, type LabelGuess, labelGuesses } from "./label-guesses.ts";
+import { RESOURCES } from "./resources.ts";
 import type { SelectorChange } from "./selector-change.ts";
 import { NEEDS } from "../core/requirements.ts";
 import { ACK_NEEDS } from "./requirements.ts";
@@ -43,34 +48,43 @@ export const IRS_10_OF_SOME: QuickCheck<SelectorChange> = {
   *find({ spec, inventory }): Iterable<Fault> {
     for (const [path, name] of unknownNamespaces(spec, inventory)) {
       const message = misspelledNamespace(inventory, name);
-      if (message !== null) yield { path, message, repairs: unsure(nameRepairs(path, name, inventory)) };
+      if (message !== null) yield { path, message, repairs: unsafe(nameRepairs(path, name, inventory)) };
     }
-    for (const [key, value] of spec.namespaceSelector?.labelSelector?.matchLabels ?? []) {
-      const [first] = inventory.namespaces.misspelledLabel(key, value).nearest;
-      if (first === undefined) continue;
-      const message = `no namespace of the input has the label ${printable(key)}: ${quote(value)}; perhaps `
-        + `${printable(first)} was meant`;
-      const repairs = unsure(labelRepairs(key, value, inventory));
-      yield { path: [...LABELS, { key }], message, repairs };
+    for (const guess of namespaceGuesses(spec, inventory)) {
+      const message = guessText("no namespace of the input has", guess);
+      yield { path: guess.path, message, repairs: unsafe(guessRepairs(guess)) };
     }
   },
 };
 
-/** Returns the repairs, none of which is safe: the cluster can have namespaces that the input lacks. */
-function unsure(repairs: readonly Repair[]): readonly Repair[] {
-  return repairs.map(({ when, edits }) => ({ ...(when !== undefined && { when }), edits }));
+/** IRS-10 for the labels of resources. Reports only those that are similar to a label of a known resource. */
+export const IRS_10_OF_RESOURCES: QuickCheck<SelectorChange> = {
+  ...IRS_10,
+  requires: [],
+  // A resource that is not listed yet may have the label.
+  when: ({ inventory }) => inventory.includes(RESOURCES) && inventory.unlisted(RESOURCES).size === 0,
+  *find(context): Iterable<Fault> {
+    const { spec: { resourceLabelSelector }, inventory } = context;
+    const isSure = isComplete(context);
+    const { labels } = inventory.of(RESOURCES);
+    for (const guess of guessesIn(RESOURCE_LABELS, resourceLabelSelector, labels)) {
+      const repairs = isSure ? guessRepairs(guess) : unsafe(guessRepairs(guess));
+      const message = guessText(isSure ? "no resource has" : "no resource of the input has", guess);
+      yield { path: guess.path, message, repairs, ...(repairs.length === 0 && { fix: "correct the label" }) };
+    }
+  },
+};
+
+const NAMESPACE_LABELS = ["spec", "namespaceSelector", "labelSelector"] as const;
+const RESOURCE_LABELS = ["spec", "resourceLabelSelector"] as const;
+
+/** Returns the labels in the selector that no namespace has, but a similar one. */
+function namespaceGuesses({ namespaceSelector }: SelectorSpec, { namespaces }: Inventory): Iterable<LabelGuess> {
+  return guessesIn(NAMESPACE_LABELS, namespaceSelector?.labelSelector ?? null, namespaces.labels);
 }
 
-const LABELS = ["spec", "namespaceSelector", "labelSelector", "matchLabels"] as const;
-
-/** Returns the repairs that write a label of a namespace that the label misspells. */
-function labelRepairs(key: string, value: string, { namespaces }: Inventory): readonly Repair[] {
-  const { part, nearest } = namespaces.misspelledLabel(key, value);
-  const path = [...LABELS, { key }];
-  if (part === "value") return meant(path, nearest);
-  const having = nearest.filter((name) => namespaces.countWithLabel(name, value) > 0);
-  const [name, ...others] = having;
-  return name === undefined || others.length > 0 ? NONE : safely(...rename(path, { key: name }, value));
+function guessesIn(path: FieldPath, selector: LabelSelectorSpec | null, labels: LabelNames): Iterable<LabelGuess> {
+  return selector === null ? NONE : labelGuesses([path, selector], labels);
 }
 
 function* unknownNamespaces(spec: SelectorSpec, { namespaces }: Inventory): Iterable<readonly [FieldPath, string]> {
@@ -90,27 +104,53 @@ export const IRS_22: ScanningCheck<SelectorChange> = {
   requires: [NEEDS.namespaces, NEEDS.complete],
   section: "selectingNothing",
   inAudit: { requires: [ACK_NEEDS.resources] },
-  *scan({ inventory, after, operation, settings, spec }) {
+  *scan(change) {
+    const { inventory, after, operation, settings, spec } = change;
     // In mode carm, selectors have no effect. IRS-26 reports this.
     if (after === null || settings.mode !== "selectors") return [];
     // A new selector is often written before the resources, but a stored one has its resources.
     const isStored = operation === "AUDIT";
-    if (!isStored && (yield* selectsNamespaces(inventory, after))) return [];
-    const step = { name: after.name, before: null, after };
-    if (!(yield* transitionsOfSelector(inventory, step, () => false))) return [];
+    if (yield* selectsAny(after, change)) return [];
     const what = isStored ? "resource" : "namespace and no existing resource";
-    const repairs = isStored ? NONE : reachingRepairs(inventory, spec);
-    return [{ path: ["spec"], message: `the selector selects no existing ${what}`, repairs, fix: IRS_22.fix }];
+    const [guess] = namespaceGuesses(spec, inventory);
+    const cause = guess === undefined ? "" : `: ${guessText("no namespace has", guess)}`;
+    const repairs = isStored ? NONE : yield* reachingRepairs(change);
+    return [{ path: ["spec"], message: `the selector selects no existing ${what}${cause}`, repairs, fix: IRS_22.fix }];
   },
 };
 
-/** Returns the repairs of the only condition on namespaces, after which the selector selects one that exists. */
-function reachingRepairs(inventory: Inventory, { namespaceSelector }: SelectorSpec): readonly Repair[] {
-  const { names, labelSelector } = namespaceSelector ?? { names: NONE, labelSelector: null };
-  const [[label, ...labels], [name, ...others]] = [[...labelSelector?.matchLabels ?? NONE], names];
-  if (label !== undefined && labels.length === 0 && names.length === 0) return labelRepairs(...label, inventory);
-  if (name === undefined || others.length > 0 || label !== undefined) return NONE;
-  return nameRepairs(["spec", "namespaceSelector", "names", 0], name, inventory);
+/** Whether the selector selects a resource or, unless it is stored, a namespace. */
+function* selectsAny(
+  after: EffectiveSelector, { inventory, operation }: Pick<SelectorChange, "inventory" | "operation">,
+): Paced<boolean> {
+  if (operation !== "AUDIT" && (yield* selectsNamespaces(inventory, after))) return true;
+  return !(yield* transitionsOfSelector(inventory, { name: after.name, before: null, after }, () => false));
+}
+
+/** The number of repairs that are tried, because each one can scan the namespaces. */
+const MAX_TRIED = 3;
+
+/** Returns the repairs of one name or label after which the selector selects a namespace or a resource. */
+function* reachingRepairs(change: SelectorChange): Paced<readonly Repair[]> {
+  const { inventory, spec } = change;
+  const named = [...unknownNamespaces(spec, inventory)].map(([path, name]) => nameRepairs(path, name, inventory));
+  const labelled = [...namespaceGuesses(spec, inventory)].map(guessRepairs);
+  const tried = [...named, ...labelled].filter((repairs) => repairs.length > 0);
+  for (const repairs of tried.slice(0, MAX_TRIED)) {
+    const reaching: Repair[] = [];
+    for (const repair of repairs) if (yield* reaches(repair, change)) reaching.push(repair);
+    if (reaching.length > 0) return reaching;
+  }
+  return NONE;
+}
+
+/** Whether the repaired selector selects something. */
+function* reaches({ edits }: Repair, change: SelectorChange): Paced<boolean> {
+  const { object, origin, settings: { runtime } } = change;
+  const repaired = [applyEdits(object, edits)].filter((one) => one !== null);
+  const selectors = repaired.map((one) => judgeSelector(one, { origin, runtime }).effective);
+  for (const after of selectors.filter((one) => one !== null)) if (yield* selectsAny(after, change)) return true;
+  return false;
 }
 
 /**

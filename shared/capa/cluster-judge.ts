@@ -23,6 +23,7 @@ import { clusterProblems } from "./problems.ts";
 import { isOfTemplate, readReferrer, type Referrer } from "./referrer.ts";
 import { REFERRERS } from "./referrers.ts";
 import { CAPA_NEEDS } from "./requirements.ts";
+import { deriveClusters } from "./topology.ts";
 
 /** ACK-02 for objects that refer to a CAPA identity. */
 const ACK_02_OF_CLUSTERS = recordedResolutionCheck<ClusterChange>([CAPA_NEEDS.identities], ({ referrer, stored }) => (
@@ -48,6 +49,7 @@ export const CLUSTER_JUDGE: Judge = {
   ],
   review: NEEDS,
   stored: storedReferrer,
+  derive: deriveClusters,
   problems: clusterProblems,
   usage: clusterUsage,
   record: { roleObject: recordedReferrer, needs: IDENTITIES },

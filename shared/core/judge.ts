@@ -6,6 +6,7 @@ import type { BoundChecks } from "./bind.ts";
 import type { ClusterUsage } from "./cluster-usage.ts";
 import type { CheckEntry, CheckInput, Finding } from "./check.ts";
 import type { DecisionSettings } from "./context.ts";
+import type { Derivation } from "./derivation.ts";
 import type { Inventory, RoleObject } from "./inventory.ts";
 import type { Kind } from "./kind.ts";
 import type { Problem, ProblemScope, ResolvedObject, StoreProblems } from "./problem.ts";
@@ -32,6 +33,8 @@ export interface Judge {
   readonly bind: Bind;
   /** Whether a check applies to an object of a manifest. Default: always. */
   readonly isCheckedInFiles?: (object: JsonObject, inventory: Pick<Inventory, "namespaces">) => boolean;
+  /** Returns the objects of the kind that controllers create from the objects of manifests. Default: none. */
+  readonly derive?: (objects: readonly JsonObject[]) => Derivation;
   /** Returns the roles that the object names, whose trust policies are judged. Default: none. */
   readonly namesRoles?: (
     input: CheckInput, settings: DecisionSettings, inventory: Inventory,

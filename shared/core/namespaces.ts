@@ -4,19 +4,13 @@ import type { Labels } from "../formats/label-selector.ts";
 import { NAME_LABEL } from "../formats/names.ts";
 import type { ObjectID } from "../formats/object-meta.ts";
 import { NameIndex } from "../formats/nearest.ts";
-import { labelKey, SetIndex } from "./set-index.ts";
+import { LabelIndex, type LabelNames } from "./label-index.ts";
 import type { InventoryContext, StoreKey } from "./store.ts";
 
 interface Namespace {
   readonly labels: Labels;
   readonly annotations: ReadonlyMap<string, string>;
   readonly isTerminating: boolean;
-}
-
-/** The keys of the labels of namespaces, and the values of each key. */
-interface LabelNames {
-  readonly keys: NameIndex;
-  readonly values: ReadonlyMap<string, NameIndex>;
 }
 
 type NamespaceName = Pick<ObjectID, "name">;
@@ -28,10 +22,9 @@ export class NamespaceStore {
   /** The namespaces that were dropped because they exceed a limit. */
   readonly #oversized = new Set<string>();
   readonly #namespaces = new Map<string, Namespace>();
-  readonly #byLabel = new SetIndex<string>();
+  readonly #labels = new LabelIndex<string>();
   #revision = 0;
   #index: NameIndex | null = null;
-  #labels: LabelNames | null = null;
 
   constructor({ isForGrants = false }: Pick<InventoryContext, "isForGrants"> = {}) {
     this.#isForGrants = isForGrants;
@@ -63,7 +56,7 @@ export class NamespaceStore {
   }
 
   #add(object: JsonObject, name: string): void {
-    this.#index = this.#labels = null;
+    this.#index = null;
     if (this.#isForGrants && objectExcess(object) !== null) {
       this.#oversized.add(name);
       return;
@@ -81,7 +74,7 @@ export class NamespaceStore {
 
   #delete(name: string): void {
     this.#revision += 1;
-    this.#index = this.#labels = null;
+    this.#index = null;
     this.#oversized.delete(name);
     const namespace = this.#namespaces.get(name);
     if (namespace === undefined) return;
@@ -89,9 +82,8 @@ export class NamespaceStore {
     this.#indexLabels("delete", name, namespace.labels);
   }
 
-  /** Indexes the labels, except the name label, by which `withLabel` finds its only namespace without an index. */
   #indexLabels(method: "add" | "delete", name: string, labels: Labels): void {
-    for (const [key, value] of labels) if (key !== NAME_LABEL) this.#byLabel[method](labelKey(key, value), name);
+    for (const [key, value] of labels) this.#labels[method](key, value, name);
   }
 
   has(name: string): boolean {
@@ -116,27 +108,9 @@ export class NamespaceStore {
     return this.#index.misspelled(name);
   }
 
-  /**
-   * Returns the values that the value misspells, or the keys that the key misspells if no namespace has a label with
-   * this key. Returns no names if a namespace has the label.
-   */
-  misspelledLabel(key: string, value: string): { readonly part: "key" | "value"; readonly nearest: readonly string[] } {
-    this.#labels ??= this.#labelsOfAll();
-    if (this.countWithLabel(key, value) > 0) return { part: "value", nearest: [] };
-    const values = this.#labels.values.get(key);
-    if (values !== undefined) return { part: "value", nearest: values.misspelled(value) };
-    return { part: "key", nearest: this.#labels.keys.misspelled(key) };
-  }
-
-  #labelsOfAll(): LabelNames {
-    const values = new Map<string, Set<string>>();
-    for (const { labels } of this.#namespaces.values()) {
-      for (const [key, value] of labels) values.set(key, (values.get(key) ?? new Set()).add(value));
-    }
-    return {
-      keys: new NameIndex(values.keys()),
-      values: new Map(Array.from(values, ([key, names]) => [key, new NameIndex(names)])),
-    };
+  /** The keys and values of the labels of all namespaces. */
+  get labels(): LabelNames {
+    return this.#labels;
   }
 
   /**
@@ -158,13 +132,12 @@ export class NamespaceStore {
 
   /** Returns the known namespaces that have the label. */
   withLabel(key: string, value: string): ReadonlySet<string> {
-    if (key === NAME_LABEL) return new Set(this.has(value) ? [value] : []);
-    return this.#byLabel.get(labelKey(key, value));
+    return this.#labels.get(key, value);
   }
 
   /** Returns the number of known namespaces that have the label. */
   countWithLabel(key: string, value: string): number {
-    return key === NAME_LABEL ? Number(this.has(value)) : this.#byLabel.count(labelKey(key, value));
+    return this.#labels.count(key, value);
   }
 }
 

@@ -65,11 +65,21 @@ export function by(...edits: readonly Edit[]): readonly Repair[] {
  * alternatives, in their order.
  */
 export function meant(path: FieldPath, values: readonly unknown[]): readonly Repair[] {
-  const [first, ...others] = values;
+  return oneOf(values.map((value) => ({ value, edits: [set(path, value)] })));
+}
+
+/** The same for values that are written with several edits. */
+export function oneOf(choices: readonly Choice[]): readonly Repair[] {
+  const [first, ...others] = choices;
   if (first === undefined) return NO_REPAIRS;
-  if (others.length === 0) return safely(set(path, first));
-  return values.slice(0, MAX_DESCRIBED)
-    .map((value) => ({ when: `if ${shown(value)} is meant`, edits: [set(path, value)] }));
+  if (others.length === 0) return safely(...first.edits);
+  return choices.slice(0, MAX_DESCRIBED)
+    .map(({ value, edits }) => ({ when: `if ${shown(value)} is meant`, edits }));
+}
+
+interface Choice {
+  readonly value: unknown;
+  readonly edits: readonly Edit[];
 }
 
 /** Returns the property of a fault that has the repairs; nothing if there are none. */

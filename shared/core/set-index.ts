@@ -99,6 +99,16 @@ export class GroupIndex<Value extends object | string> {
   get(group: string): Pick<SetIndex<Value>, "get" | "count" | "keys" | "sets" | "size"> {
     return this.#groups.get(group) ?? NO_KEYS;
   }
+
+  /** The number of groups. */
+  get size(): number {
+    return this.#groups.size;
+  }
+
+  /** Returns the groups. */
+  keys(): Iterable<string> {
+    return this.#groups.keys();
+  }
 }
 
 const NO_KEYS = new SetIndex<never>();

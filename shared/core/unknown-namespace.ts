@@ -9,8 +9,9 @@ export const UNKNOWN_NAMESPACE = {
   id: "IRS-10",
   severity: "warn",
   reason: "A selector selects nothing in a namespace that does not exist, for example a misspelled one. "
-    + "Resources of the intended namespace fall back to the controller's own account. In manifests, the check also "
-    + "finds misspelled namespaces of resources, and labels that are similar to those of a namespace.",
+    + "Resources of the intended namespace fall back to the controller's own account. The check also finds labels that "
+    + "are similar to those of a resource and, in manifests, misspelled namespaces of resources, and labels that are "
+    + "similar to those of a namespace.",
   fix: "correct the name, or create the namespace",
   example: "spec: {namespaceSelector: {names: [team-that-does-not-exist]}}",
 } as const satisfies CheckEntry;

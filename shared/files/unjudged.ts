@@ -9,6 +9,10 @@ export const UNJUDGED = {
   unrendered: ["in templates that are not rendered", "helm template . | ack-role-resolver lint -"],
   patch: ["in Kustomize patches", "kubectl kustomize DIR | ack-role-resolver lint -"],
   reference: ["to identities in variables or unknown fields", "lint the clusters that result", "references"],
+  topology: [
+    "to identities that a ClusterClass sets, which are not computed",
+    "set them with valueFrom.variable and without enabledIf, and add the ClusterClass", "references",
+  ],
   embedded: ["in other objects or files, in an unknown form", "write them to a file that lint reads"],
   "unknown-kind": ["of an unknown kind", "correct the kind, or report it"],
   unreadable: ["in unreadable files", "correct the files, or exclude them with --ignore"],
@@ -63,12 +67,17 @@ export function hiddenIn(object: JsonObject): readonly Pick<Unjudged, "reason" |
   return all.filter(({ count }) => count > 0);
 }
 
-const REFERENCES = KINDS.flatMap(({ isReference }) => isReference ?? []);
+const REFERENCES = KINDS.flatMap((kind) => kind.isReference ?? []);
 const RESEMBLES = KINDS.flatMap(({ resembles }) => resembles ?? []);
+
+/** Whether a value refers to an object that chooses a role. */
+export function isReference(value: unknown): boolean {
+  return isJsonObject(value) && REFERENCES.some((matches) => matches(value));
+}
 
 /** Counts no reference in an object that is counted itself. */
 function countReference(value: unknown): number | null {
-  if (isJsonObject(value) && REFERENCES.some((isReference) => isReference(value))) return 1;
+  if (isReference(value)) return 1;
   return isChoosingManifest(value) ? 0 : null;
 }
 

@@ -71,6 +71,9 @@ export function shortestOf(sorted: readonly string[]): string | null {
   return first !== null && sorted.every((name) => name.startsWith(first)) ? first : null;
 }
 
+/** A form that abbreviates more names tells nothing. */
+const MAX_LONGER = 3;
+
 /** The number of letters at which a start of a name tells more than a single word would. */
 const MIN_START = 3;
 
@@ -82,6 +85,8 @@ export class NameIndex {
   readonly names: ReadonlySet<string>;
   /** By each word that differs in at most one letter that is missing: two misspellings of a word share such a key. */
   #byWord: ReadonlyMap<string, readonly string[]> | null = null;
+  /** By each form that abbreviates it. */
+  #byShortForm: ReadonlyMap<string, readonly string[]> | null = null;
   /** By each prefix that has at least half of the letters. */
   #byPrefix: ReadonlyMap<string, readonly string[]> | null = null;
 
@@ -100,8 +105,26 @@ export class NameIndex {
   nearest(text: string): readonly string[] {
     const misspelled = this.misspelled(text);
     if (misspelled.length > 0 || text.length > MAX_LENGTH) return misspelled;
-    this.#byPrefix ??= indexBy(this.names, longPrefixes);
+    this.#byPrefix ??= indexBy(this.names, (name) => longPrefixes(plain(name)));
     return (this.#byPrefix.get(plain(text)) ?? []).toSorted(compareText);
+  }
+
+  /**
+   * Returns the names of which the text is a misspelling (`isSure`); if none, those that abbreviate it or that it
+   * abbreviates, unless they are too many to tell which one is meant.
+   */
+  similar(text: string): { readonly names: readonly string[]; readonly isSure: boolean } {
+    const misspelled = this.misspelled(text);
+    return misspelled.length > 0
+      ? { names: misspelled, isSure: true } : { names: this.#shortened(text), isSure: false };
+  }
+
+  #shortened(text: string): readonly string[] {
+    if (text.length > MAX_LENGTH) return [];
+    this.#byShortForm ??= indexBy(this.names, shortForms);
+    const longer = this.#byShortForm.get(text.toLowerCase()) ?? [];
+    if (longer.length > MAX_LONGER) return [];
+    return [...longer, ...shortForms(text).filter((form) => this.names.has(form))].toSorted(compareText);
   }
 
   /**
@@ -125,7 +148,7 @@ export class NameIndex {
   /** Returns the names of which the text is a misspelling. */
   misspelled(text: string): readonly string[] {
     if (text.length > MAX_LENGTH) return [];
-    this.#byWord ??= indexBy(this.names, withoutOneLetter);
+    this.#byWord ??= indexBy(this.names, (name) => withoutOneLetter(plain(name)));
     const word = plain(text);
     const keys = [...withoutOneLetter(word), ...singulars(word)];
     const found = new Set(keys.flatMap((key) => this.#byWord?.get(key) ?? []));
@@ -165,10 +188,10 @@ function editDistance(a: string, b: string): number {
   return left;
 }
 
-function indexBy(names: Iterable<string>, keysOf: (word: string) => Iterable<string>): Map<string, string[]> {
+function indexBy(names: Iterable<string>, keysOf: (name: string) => Iterable<string>): Map<string, string[]> {
   const index = new Map<string, string[]>();
   for (const name of names) {
-    for (const key of new Set(keysOf(plain(name)))) {
+    for (const key of new Set(keysOf(name))) {
       const sharing = index.get(key);
       if (sharing === undefined) index.set(key, [name]);
       else sharing.push(name);
@@ -184,4 +207,14 @@ function withoutOneLetter(word: string): string[] {
 function longPrefixes(word: string): string[] {
   const half = Math.ceil(word.length / 2);
   return Array.from({ length: word.length - half }, (_, i) => word.slice(0, half + i));
+}
+
+/** Returns the forms that abbreviate the last word: `dev` and so on for `development`, `stage` for `staging`. */
+function shortForms(name: string): string[] {
+  if (name.length > MAX_LENGTH) return [];
+  const word = name.toLowerCase();
+  const last = word.replace(/^[\s\S]*[^a-z]/, "");
+  const shortest = word.length - last.length + MIN_START;
+  const starts = Array.from({ length: Math.max(0, word.length - shortest) }, (_, i) => word.slice(0, shortest + i));
+  return /[a-z]{3}ing$/.test(word) ? [...starts, `${word.slice(0, -3)}e`] : starts;
 }

@@ -218,3 +218,65 @@ test("one line says what was not judged, and --fail-on accepts a list", async (t
   const cluster = await runCommand(["audit", `${dir}/a.yaml`, "-o", "json"]);
   t.match(JSON.parse(cluster.stdout), { coverage: { judged: 1, notJudged: 0, reasons: {} } });
 });
+
+const IDENTITY = `apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSClusterStaticIdentity
+metadata: {name: team-a}
+spec: {secretRef: team-a, allowedNamespaces: {list: [team-a]}}
+`;
+
+function classWith(valueFrom: string): string {
+  return `apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: {name: aws, namespace: team-a}
+spec:
+  infrastructure:
+    templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSClusterTemplate, name: aws}
+  patches:
+    - definitions:
+        - selector: {kind: AWSClusterTemplate}
+          jsonPatches: [{op: add, path: /spec/template/spec/identityRef, valueFrom: ${valueFrom}}]
+`;
+}
+
+function clusterOf(name: string, identity: string): string {
+  return `apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: ${name}, namespace: team-a}
+spec:
+  topology:
+    classRef: {name: aws}
+    variables:
+      - name: identity
+        value: {kind: AWSClusterStaticIdentity, name: ${identity}}
+`;
+}
+
+test("judges the identities that patches of a ClusterClass set from variables, and counts the others", async (t) => {
+  const prod = clusterOf("prod", "taem-a");
+  const files = { "identity.yaml": IDENTITY, "prod.yaml": prod, "dev.yaml": clusterOf("dev", "team-a") };
+  const root = t.testdir({
+    state: { ...files, "class.yaml": classWith("{variable: identity}") },
+    change: { "prod.yaml": clusterOf("prod", "team-a") },
+  });
+  const dir = `${root}/state`;
+  t.strictSame(await coverage(dir), { judged: 3, notJudged: 0, reasons: {} });
+  const { stdout } = await runCommand(["lint", dir, "-v"]);
+  t.match(stdout, `${dir}/prod.yaml:9: warn AC-01 AWSCluster team-a/prod spec.identityRef`);
+  const { stdout: roles } = await runCommand(["resolve", dir]);
+  t.match(roles, /team-a +AWSCluster\/dev +selected +AWSClusterStaticIdentity\/team-a/);
+  const json = await runCommand(["lint", dir, "-o", "json"]);
+  t.match(JSON.parse(json.stdout), { findings: [{ code: "AC-01", repairs: [] }] }, "nobody writes the AWSCluster");
+  const fixed = await runCommand(["lint", dir, "--complete", "--fix"]);
+  t.match(fixed.stdout, " AC-01 AWSCluster team-a/prod spec.identityRef");
+  t.match((await runCommand(["impact", "--from", dir, `${root}/change`])).stdout, /team-a +AWSCluster\/prod/);
+
+  const open = t.testdir({ ...files, "class.yaml": classWith("{template: '{{ .identity | lower }}'}") });
+  t.strictSame(await coverage(open), { judged: 1, notJudged: 2, reasons: { topology: 2 } });
+  const { stderr } = await runCommand(["lint", open, "-v"]);
+  t.match(stderr, `not judged: references to identities that a ClusterClass sets, which are not computed; to judge \
+them: set them with valueFrom.variable and without enabledIf, and add the ClusterClass
+    ${open}/dev.yaml: 1
+    ${open}/prod.yaml: 1
+`);
+});

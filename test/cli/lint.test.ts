@@ -79,6 +79,36 @@ test("runs a check if the input or a flag meets the requirements of the check", 
   );
 });
 
+test("names the label of a namespace that a selector probably means", async (t) => {
+  const stdin = `apiVersion: services.k8s.aws/v1alpha1
+kind: IAMRoleSelector
+metadata: {name: production}
+spec:
+  arn: arn:aws:iam::111122223333:role/production
+  namespaceSelector:
+    names: []
+    labelSelector:
+      matchLabels:
+        env: production
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {env: prod}}
+`;
+  const some = await runCommand(["lint", "-"], { stdin });
+  t.equal(some.stdout.split("\n").slice(0, 2).join("\n"), "-:10: warn IRS-10 IAMRoleSelector production "
+    + 'spec.namespaceSelector.labelSelector.matchLabels[env]: no namespace of the input has the label env: '
+    + '"production"; perhaps prod was meant\n    fix: write "prod"');
+  const all = await runCommand(["lint", "--complete", "-o", "json", "-"], { stdin });
+  t.match(JSON.parse(all.stdout).findings, [{
+    code: "IRS-22", repairs: [{ isSafe: false, changes: [{ patch: [{
+      op: "replace", path: "/spec/namespaceSelector/labelSelector/matchLabels/env", value: "prod",
+    }] }] }],
+    message: "the selector selects no existing namespace and no existing resource: no namespace has the label env: "
+      + '"production"; perhaps prod was meant',
+  }]);
+});
+
 test("does not list a check as skipped if --check turns the check off", async (t) => {
   t.equal((await notAppliedTo(GOOD, "--check", "IRS-10=off")).some(({ code }) => code === "IRS-10"), false);
 });

@@ -40,6 +40,16 @@ test("names the selector whose misspelled namespace, label or kind is that of th
     message: 'IAMRoleSelector typo has "prodution"; perhaps production was meant',
     fix: 'set spec.namespaceSelector.labelSelector.matchLabels[stage] of IAMRoleSelector typo to "production"',
   });
+  t.same(told([selector("typo", label("stage", "prod"))]), {
+    message: 'IAMRoleSelector typo has "prod"; perhaps production was meant',
+    fix: 'set spec.namespaceSelector.labelSelector.matchLabels[stage] of IAMRoleSelector typo to "production"',
+  });
+  t.same(told([selector("typo", label("teir", "gold"))]), {
+    message: 'IAMRoleSelector typo has "teir"; perhaps tier was meant',
+    fix: "remove spec.namespaceSelector.labelSelector.matchLabels[teir] from IAMRoleSelector typo and set "
+      + 'spec.namespaceSelector.labelSelector.matchLabels[tier] of IAMRoleSelector typo to "gold"',
+  });
+  t.equal(told([selector("typo", label("teir", "silver"))]).message, "", "another value");
   t.match(told([selector("typo", { ...names("team-a"), resourceTypeSelector: [{ group: S3, kind: "Buckets" }] })]), {
     message: `IAMRoleSelector typo has "Buckets.${S3}"; perhaps Bucket.${S3} was meant`,
     fix: 'set spec.resourceTypeSelector[0].kind of IAMRoleSelector typo to "Bucket"',

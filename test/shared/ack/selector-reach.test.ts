@@ -1,8 +1,12 @@
 import { test } from "tap";
+import { RESOURCES } from "../../../shared/ack/resources.ts";
+import { runChecks } from "../../../shared/judges.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { clusterObject, controllerIdentity } from "../capa-objects.ts";
-import { bucketObject, namespaceObject, ROLE } from "../objects.ts";
-import { changeLines, linesOf, needsOf } from "../core/findings.ts";
+import {
+  bucketObject, inventoryWith, namespaceObject, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
+} from "../objects.ts";
+import { changeLines, type Circumstances, linesOf, needsOf } from "../core/findings.ts";
 import { testRows } from "../rows.ts";
 
 const KNOWN = [namespaceObject("team-a", { env: "prod" }), namespaceObject("team-b")];
@@ -43,6 +47,75 @@ testRows("IRS-10: in manifests, warns about a label that is similar to that of a
   ["a misspelled key and another value", ["taem", "search"], /perhaps team was meant\. Correct the name, or create/],
   ["another key", ["tier", "chekout"]],
 ]);
+
+const ENVIRONMENTS = [
+  namespaceObject("one", { env: "prod", team: "a" }), namespaceObject("two", { env: "dev", owner: "x" }),
+  namespaceObject("three", { env: "stage" }),
+];
+const byLabels = (labelSelector: JsonObject): JsonObject => ({ namespaceSelector: { labelSelector } });
+const requiring = (key: string, operator: string, ...values: readonly string[]): JsonObject =>
+  ({ matchExpressions: [{ key, operator, ...(values.length > 0 && { values }) }] });
+const EXTENDED = { runtime: "extended" } as const;
+const EXPRESSION = "warn IRS-10 spec.namespaceSelector.labelSelector.matchExpressions[0].";
+
+testRows("IRS-10: in manifests, warns about abbreviated labels and about expressions", (labelSelector: JsonObject) =>
+  changeLines("IRS-10", { arn: ROLE, ...byLabels(labelSelector) }, {
+    origin: "file", known: ENVIRONMENTS, settings: EXTENDED,
+  }), [
+  ["production", { matchLabels: { env: "production" } }, "warn IRS-10 "
+    + 'spec.namespaceSelector.labelSelector.matchLabels[env]: no namespace of the input has the label env: '
+    + '"production"; perhaps prod was meant. Write "prod".'],
+  ["development", { matchLabels: { env: "development" } }, /perhaps dev was meant\. Write "dev"\.$/],
+  ["staging", { matchLabels: { env: "staging" } }, /perhaps stage was meant\. Write "stage"\.$/],
+  ["a key", { matchLabels: { environment: "prod" } }, /perhaps env was meant\. Write \[env\]\.$/],
+  ["a key that is required too", { matchLabels: { environment: "prod", env: "prod" } },
+    /perhaps env was meant\. Correct the name, or create the namespace\.$/],
+  ["a value of an expression", requiring("env", "In", "prod", "staging"), `${EXPRESSION}values[1]: no namespace of `
+    + 'the input has the label env: "staging"; perhaps stage was meant. Write "stage".'],
+  ["both forms are listed", requiring("env", "In", "prod", "production")],
+  ["the key of an expression", requiring("onwer", "In", "x", "y"), `${EXPRESSION}key: no namespace of the input has `
+    + 'the label onwer; perhaps owner was meant. Write "owner".'],
+  ["the key of an expression, and other values", requiring("onwer", "In", "y"),
+    /perhaps owner was meant\. Correct the name, or create the namespace\.$/],
+  ["a key that has to exist", requiring("onwer", "Exists"), /perhaps owner was meant\. Write "owner"\.$/],
+  ["values and keys that exist", { matchLabels: { team: "a" }, ...requiring("env", "In", "dev") }],
+  ["a key that exists", requiring("owner", "Exists")],
+  ["a value that is excluded", requiring("env", "NotIn", "production")],
+  ["another value", { matchLabels: { env: "qa" } }],
+]);
+
+const FRONT = bucketObject({ labels: { tier: "frontend" } });
+const tier = (value: string): JsonObject => ({ arn: ROLE, resourceLabelSelector: { matchLabels: { tier: value } } });
+const RESOURCE_LABEL = 'warn IRS-10 spec.resourceLabelSelector.matchLabels[tier]: no resource has the label tier: "';
+
+testRows("IRS-10: warns about a label that is similar to that of a resource",
+  ([spec, circumstances]: readonly [JsonObject, Circumstances]) => changeLines("IRS-10", spec, circumstances), [
+    ["in a cluster", [tier("fronted"), { known: [FRONT] }],
+      `${RESOURCE_LABEL}fronted"; perhaps frontend was meant. Write "frontend".`],
+    ["in manifests", [tier("front"), { known: [FRONT], origin: "file" }],
+      /no resource of the input has the label tier: "front"; perhaps frontend was meant\. Write "frontend"\.$/],
+    ["a key, and another value",
+      [{ arn: ROLE, resourceLabelSelector: { matchLabels: { teir: "x" } } }, { known: [FRONT] }],
+      /no resource has the label teir: "x"; perhaps tier was meant\. Correct the label\.$/],
+    ["another value", [tier("backend"), { known: [FRONT] }]],
+    ["no resource", [tier("fronted"), {}]],
+    ["no label selector", [{ arn: ROLE, namespaceSelector: { names: ["default"] } }, {
+      known: [FRONT, namespaceObject("default")],
+    }]],
+  ]);
+
+test("IRS-10 says nothing about labels of resources before all are listed", (t) => {
+  const inventory = inventoryWith([FRONT]);
+  const input = { object: selectorObject("a", tier("fronted")), old: null, requester: null, inventory };
+  const codes = (): string[] => (
+    runChecks({ ...input, origin: "cluster" }, SETTINGS_BY_DEFAULT).findings.map(({ code }) => code)
+  );
+  inventory.apply([{ type: "unlisted", store: RESOURCES, item: "Bucket" }]);
+  t.notOk(codes().includes("IRS-10"));
+  inventory.apply([{ type: "listed", store: RESOURCES, item: "Bucket" }]);
+  t.ok(codes().includes("IRS-10"));
+  t.end();
+});
 
 const inNamespace = (namespace: string, isCluster: boolean): JsonObject => (
   isCluster ? clusterObject("c", "controller", namespace) : bucketObject({ namespace })
@@ -91,6 +164,12 @@ testRows("IRS-22: warns about a selector that selects no namespace and no resour
     ["an empty cluster", [BUCKETS, []], NOTHING],
     ["pauses during the scan of many namespaces",
       [exists, Array.from({ length: 2_500 }, (_, i) => namespaceObject(`n${i}`))], NOTHING],
+    ["an abbreviated value", [labelled({ matchLabels: { env: "production" } })],
+      NOTHING.replace("resource.", 'resource: no namespace has the label env: "production"; perhaps prod was meant.')],
+    ["a misspelled key", [labelled({ matchLabels: { evn: "prod" } })],
+      /no existing resource: no namespace has the label evn: "prod"; perhaps env was meant\. Compare it/],
+    ["a misspelled key of an expression", [labelled({ matchExpressions: [{ key: "evn", operator: "Exists" }] })],
+      /no existing resource: no namespace has the label evn; perhaps env was meant\. Compare it/],
     ["one name exists", [names("team-c", "team-b")]],
     ["a namespace has the label", [labelled({ matchLabels: { env: "prod" } })]],
     ["a namespace matches the expression", [exists]],

@@ -170,7 +170,32 @@ testRows("IRS-10 and IRS-22: write the only near name or label", lines, [
   ["IRS-22: a value", ["IRS-22", labelled({ team: "chekout" }), { known: [PAYMENTS] }], `* set ${LABEL} to "checkout"`],
   ["IRS-22: a key", ["IRS-22", labelled({ taem: "checkout" }), { known: [PAYMENTS] }],
     `* remove spec.namespaceSelector.labelSelector.matchLabels[taem] and set ${LABEL} to "checkout"`],
-  ["IRS-22: two labels", ["IRS-22", labelled({ team: "chekout", a: "b" }), { known: [PAYMENTS] }], "null"],
+  ["IRS-22: a value that is an abbreviation", ["IRS-22", labelled({ team: "check" }), { known: [PAYMENTS] }],
+    `set ${LABEL} to "checkout"`],
+  ["IRS-22: no namespace has both labels", ["IRS-22", labelled({ team: "chekout", a: "b" }), { known: [PAYMENTS] }],
+    "null"],
+  ["IRS-22: a namespace has both labels", ["IRS-22", labelled({ team: "chekout", a: "b" }), {
+    known: [namespaceObject("payments", { team: "checkout", a: "b" })],
+  }], `* set ${LABEL} to "checkout"`],
+  ["IRS-22: a value with other punctuation, and one with another letter", ["IRS-22", labelled({ team: "checkout" }), {
+    known: [namespaceObject("a", { team: "checkouts" }), namespaceObject("b", { team: "check-out" })],
+  }], `* set ${LABEL} to "check-out"`],
+  ["IRS-22: two near values", ["IRS-22", labelled({ team: "checkout" }), {
+    known: [namespaceObject("a", { team: "checkouts" }), namespaceObject("b", { team: "checkot" })],
+  }], `if "checkot" is meant, set ${LABEL} to "checkot"; or if "checkouts" is meant, set ${LABEL} to "checkouts"`],
+  ["IRS-22: a name beside another one that does not exist", ["IRS-22", selectorFor("new", FIRST, ["paymnets", "x"]), {
+    known: [PAYMENTS],
+  }], '* set spec.namespaceSelector.names[0] to "payments"'],
+  ["IRS-22: the value of an expression", ["IRS-22", selectorObject("new", {
+    arn: ROLE, namespaceSelector: {
+      labelSelector: { matchExpressions: [{ key: "team", operator: "In", values: ["chekout"] }] },
+    },
+  }), { known: [PAYMENTS], settings: { runtime: "extended" } }],
+  '* set spec.namespaceSelector.labelSelector.matchExpressions[0].values[0] to "checkout"'],
+  ["IRS-10: a label of a resource", ["IRS-10", selectorObject("new", {
+    arn: ROLE, resourceLabelSelector: { matchLabels: { tier: "fornt" } },
+  }), { known: [bucketObject({ labels: { tier: "front" } })] }],
+  '* set spec.resourceLabelSelector.matchLabels[tier] to "front"'],
   ["IRS-22: two names", ["IRS-22", selectorFor("new", FIRST, ["a", "b"]), { known: [PAYMENTS] }], "null"],
 ]);
 

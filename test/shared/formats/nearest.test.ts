@@ -37,6 +37,27 @@ test("an index finds misspelled names, and else those that the text abbreviates"
   t.end();
 });
 
+test("an index finds names that abbreviate the text or that it abbreviates, if none is misspelled", (t) => {
+  const names = ["prod", "dev", "stage", "app-development", "checkout-production", "qa", "team-a", "data", "Test"];
+  const index = new NameIndex([...names, "east-1", "east-2", "core", "corex", "corey", "corez", "corew"]);
+  const rows: readonly (readonly [text: string, names: readonly string[], isSure?: boolean])[] = [
+    ["production", ["prod"]], ["development", ["dev"]], ["staging", ["stage"]], ["Production", ["prod"]],
+    ["app-dev", ["app-development"]], ["app-deve", ["app-development"]], ["checkout-prod", ["checkout-production"]],
+    ["database", ["data"]], ["testing", []], ["TEST", ["Test"], true],
+    ["app-de", []], ["app", []], ["team", []], ["team-abc", []],
+    ["q", ["qa"], true], ["qatar", []], ["eas", []], ["", []],
+    ["prdo", ["prod"], true], ["prods", ["prod"], true], ["prod", ["prod"], true],
+    ["cor", ["core"], true], ["stag", ["stage"], true], ["producti".repeat(8), []],
+  ];
+  for (const [text, found, isSure = false] of rows) t.same(index.similar(text), { names: found, isSure }, text);
+  t.same(new NameIndex(["staging"]).similar("stage").names, ["staging"]);
+  t.same(new NameIndex(["p".repeat(64)]).similar("ppp").names, [], "a name that is too long");
+  const many = ["production", "productive", "produce-x-prod", "prodigy", "products"];
+  t.same(new NameIndex(many).similar("prod").names, [], "too many to tell which one is meant");
+  t.same(new NameIndex(many.slice(0, 3)).similar("prod").names, ["production", "productive"]);
+  t.end();
+});
+
 test("the index finds what a comparison with each name finds", (t) => {
   const names = ["bucket", "bucketpolicy", "table", "tables", "role", "rule", "api", "app", "vpc", "queue", "key"];
   const index = new NameIndex(names);
