@@ -1,6 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Test } from "tap";
+import { codeBlocks } from "../../documented-commands.ts";
 import { readPath } from "../../programs/environment.ts";
 import { RENDERERS } from "../../programs/renderers.ts";
 import { type ProgramResult, runProgram } from "../../programs/run-program.ts";
@@ -16,6 +17,7 @@ import { selector } from "../webhook/selector.ts";
 
 const ROOT = path.join(import.meta.dirname, "../../..");
 const README = readFileSync(path.join(ROOT, "README.md"), "utf8");
+const GUIDE = readFileSync(path.join(ROOT, "docs/install.md"), "utf8");
 const ROLE = "arn:aws:iam::111122223333:role/team-a";
 const TEST_LIMIT_MS = 8 * 60_000;
 
@@ -28,7 +30,7 @@ interface Shell {
 }
 
 // A stranger with a node and the README only: look, ask, enforce, remove.
-withNode("the commands of the README, from a clone to the profile enforce and back", async (t, found) => {
+withNode("the commands of the README and the guide, from a clone to the profile strict and back", async (t, found) => {
   const folders = await findPrograms(t, RENDERERS);
   if (folders === null || await findBuildah(t) === null) return;
   setTimeLimit(t, TEST_LIMIT_MS);
@@ -44,6 +46,7 @@ withNode("the commands of the README, from a clone to the profile enforce and ba
   await step("builds, loads and observes", (tt) => observes(tt, shell, found.programs.nodeImage));
   await step("says what enforce would have denied", (tt) => asks(tt, shell));
   await step("enforces", (tt) => enforces(tt, shell));
+  await step("takes the values of the guide, and the profile strict", (tt) => configures(tt, shell));
   await step("is removed", (tt) => removes(tt, shell));
 });
 
@@ -64,10 +67,11 @@ function shellOf(t: Test, cluster: PodCluster, helm: string): Shell {
   return { cluster, loaded, sh: (line) => runProgram("/bin/sh", ["-c", line], { cwd: ROOT, env }) };
 }
 
-/** Returns the command in the README that starts with the text. */
-function documented(start: string): string {
-  const command = README.replaceAll("\\\n", "").split(/[\n`]/).find((line) => line.startsWith(start));
-  if (command === undefined) throw new Error(`the README does not contain ${start}`);
+/** Returns the command of a page that starts with one text and ends with another one. */
+function documented(start: string, { page = README, end = "" } = {}): string {
+  const commands = page.replaceAll("\\\n", "").split(/[\n`]/);
+  const command = commands.find((line) => line.startsWith(start) && line.endsWith(end));
+  if (command === undefined) throw new Error(`the page does not contain ${start}`);
   return command;
 }
 
@@ -117,6 +121,18 @@ async function enforces(t: Test, shell: Shell): Promise<void> {
   t.ok(await until(isDenied), "the webhook denies the selector");
   const failing = async (): Promise<boolean> => (await failurePolicies(shell.cluster)).includes("Fail");
   t.ok(await until(failing), "it fails closed");
+}
+
+async function configures(t: Test, shell: Shell): Promise<void> {
+  const values = codeBlocks(GUIDE, "yaml")[0]?.[1] ?? "";
+  t.match(values, "controllerUsers");
+  const file = path.join(t.testdir({ "values.yaml": values }), "values.yaml");
+  const upgrade = documented("helm upgrade", { page: GUIDE, end: "--values values.yaml" });
+  const notes = await output(shell, upgrade.replace("values.yaml", file));
+  t.notMatch(notes, /settings\.(allowedAccounts|controllerAccount|controllerUsers)/, "the notes warn of nothing");
+  t.match(await output(shell, documented("helm test", { page: GUIDE })), /Phase: +Succeeded/);
+  const strict = documented("helm upgrade", { page: GUIDE, end: "profile=strict" });
+  t.match(await output(shell, strict), "(profile: strict)");
 }
 
 async function removes(t: Test, shell: Shell): Promise<void> {
