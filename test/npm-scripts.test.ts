@@ -21,6 +21,18 @@ test("each npm script that sets up programs runs test/programs/setup.ts", async 
   t.match(SCRIPTS.get("pretest"), / && node test\/programs\/setup\.ts --if-ci [\w -]+$/);
 });
 
+test("npm run test:unit -- --help prints what it accepts, and runs no test", async (t) => {
+  const [command, file = ""] = manifest.scripts["test:unit"].split(" ");
+  t.equal(command, "node");
+  const cwd = path.join(import.meta.dirname, "..");
+  for (const flag of ["--help", "-h"]) {
+    const { code, stdout, stderr } = await runProgram(process.execPath, [file, flag], { cwd });
+    t.strictSame([code, stderr], [0, ""]);
+    t.match(stdout, /^Usage: npm run test:unit -- \[--coverage \| --watch\] \[FILE\.\.\.\]\n/);
+    t.notMatch(stdout, /^# \{ total/m);
+  }
+});
+
 test("npm prints errors, but no warning about the Node.js that starts it", async (t) => {
   const cwd = t.testdir({});
   const file = path.join(cwd, "package.json");
