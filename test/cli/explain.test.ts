@@ -1,3 +1,4 @@
+import path from "node:path";
 import { conflictSentence } from "../../shared/ack/selection.ts";
 import { kindDenial, unknownDenial } from "../../shared/capa/identity-denials.ts";
 import { lookUpEntry } from "../../shared/carm/carm-maps.ts";
@@ -10,6 +11,8 @@ import { notLoaded } from "../../shared/server/readiness.ts";
 import { loopbackAddress } from "../../sidecar/options.ts";
 import { asResolverError } from "../../webhook/route.ts";
 import { runCommand } from "./run-command.ts";
+
+const EXAMPLES = path.join(import.meta.dirname, "../../manifests/examples");
 
 const SHOWN: readonly (readonly [title: string, code: string, stdout: string | RegExp])[] = [
   [
@@ -46,6 +49,17 @@ for (const [title, code, expected] of SHOWN) {
     else t.match(stdout, expected);
   });
 }
+
+test("the command of TR-01 asks for the caller and no more, and works once the ARN is written", async (t) => {
+  const { stdout } = await runCommand(["explain", "TR-01"]);
+  const [, command = ""] = /`ack-role-resolver ([^`]+)`/.exec(stdout) ?? [];
+  const argv = command.replace("--cluster", `--from ${EXAMPLES}`).split(" ");
+  const pasted = await runCommand(argv);
+  t.match(pasted, { status: 2, stderr: /--caller "ARN_OF_THE_CALLER" is not the ARN of a role/ });
+  const role = "arn:aws:iam::111122223333:role/ack";
+  const answered = await runCommand(argv.map((word) => (word === "ARN_OF_THE_CALLER" ? role : word)));
+  t.match(JSON.parse(answered.stdout), { roles: Array });
+});
 
 test("explains every check and error", async (t) => {
   const codes = [...CATALOGUE.map(({ id }) => id), ...Object.keys(ERRORS)];
