@@ -3,7 +3,8 @@ import { openCluster } from "./input/connection.ts";
 import { type Observation, readObservation } from "./input/installed-webhook.ts";
 import { auditWithProgress } from "./input/audited.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
-import { isUnreadable, readStates, type State, type StateObject } from "./input/state.ts";
+import { isUnreadable } from "./input/input-faults.ts";
+import { readStates, type State, type StateObject } from "./input/state.ts";
 import { type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
 import { EXIT, type ExitStatus, type IO, withoutNotes, writeJSON, writeLines, writeText } from "./io.ts";
 import { type AuditReport, printReports, type ReportedFinding, type Unknown } from "./output/audit-text.ts";
@@ -34,7 +35,7 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO, clock = s
   const options = { stdinCommand: "audit -", inAllNamespaces: true, readsControllers: true, readsSidecars: true };
   const states = await readStates(settings, io, options);
   const [{ faults, skippedFiles, unjudged }] = states;
-  if (isUnreadable(faults, io)) return EXIT.usage;
+  if (isUnreadable(faults, settings, io)) return EXIT.usage;
   const notes = withoutNotes(io, settings);
   writeText(notes.stderr, only.noObjectLines(states), io);
   const reviewed = await reviewRoles(states, settings, notes, clock.now());

@@ -2,6 +2,7 @@ import type { CheckEntry } from "../shared/core/check.ts";
 import { decisionSettings } from "../shared/core/context.ts";
 import { Inventory } from "../shared/core/inventory.ts";
 import { describeRepairs } from "../shared/core/repair.ts";
+import type { ErrorEntry } from "../shared/formats/error-entry.ts";
 import { ERRORS, ResolverError } from "../shared/formats/errors.ts";
 import { formatFieldPath } from "../shared/formats/json.ts";
 import { NameIndex } from "../shared/formats/nearest.ts";
@@ -12,8 +13,6 @@ import { readSettings } from "../shared/server/read-settings.ts";
 import { exampleOf } from "./example-objects.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 
-type ErrorEntry = (typeof ERRORS)[keyof typeof ERRORS];
-
 /** The explanation of each check and error. */
 const EXPLANATIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ...CATALOGUE.map((check) => [check.id, checkLines(check)] as const),
@@ -21,7 +20,7 @@ const EXPLANATIONS: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Prints why a check exists, with an example and the fix, or what an error means.
+ * Prints why a check or an error exists, with an example and the fix.
  * @throws ResolverError ERR_CONFIG_INVALID if the code does not exist.
  */
 export function runExplain(code: string, io: IO): ExitStatus {
@@ -32,11 +31,21 @@ export function runExplain(code: string, io: IO): ExitStatus {
 }
 
 function checkLines(check: CheckEntry): readonly string[] {
-  const example = check.example.split("\n").map((line) => (line === "" ? "" : `  ${line}`));
   const heading = `${check.id}: ${severityOf(check)}${check.waivable === true ? ", waivable" : ""}`;
   const inCARM = check.fixInCARM === undefined ? [] : [`With --mode carm: ${check.fixInCARM}.`];
   const fixes = [`Fix: ${check.fix}.`, ...inCARM, ...repairLines(check)];
-  return [heading, "", `Why: ${check.reason}`, "", "Example:", ...example, "", ...fixes];
+  return explanation(heading, { why: check.reason, example: check.example, fixes });
+}
+
+interface Explanation {
+  readonly why: string;
+  readonly example: string;
+  readonly fixes: readonly string[];
+}
+
+function explanation(heading: string, { why, example, fixes }: Explanation): readonly string[] {
+  const lines = example.split("\n").map((line) => (line === "" ? "" : `  ${line}`));
+  return [heading, "", `Why: ${why}`, "", "Example:", ...lines, "", ...fixes];
 }
 
 /** Returns how `lint` repairs the example; empty if the example is a sentence, or alone has no fault. */
@@ -62,8 +71,9 @@ export function severityOf({ severity, deniesInCARM, inAudit, fixed }: CheckEntr
   return `${severity}${carm}${audit}${fixed === true ? ", fixed" : ""}`;
 }
 
-function errorLines(code: string, { status, retry, meaning }: ErrorEntry): readonly string[] {
-  return [`${code}: HTTP status ${status}; a retry ${retry ? "may help" : "does not help"}`, "", meaning];
+function errorLines(code: string, { status, retry, meaning, example, fix }: ErrorEntry): readonly string[] {
+  const heading = `${code}: HTTP status ${status}; a retry ${retry ? "may help" : "does not help"}`;
+  return explanation(heading, { why: meaning, example, fixes: [`Fix: ${fix}.`] });
 }
 
 function unknownCode(code: string): string {

@@ -18,7 +18,8 @@ import { FEATURES, type ReviewedState, reviewRoles, reviewsRoles } from "./featu
 import { derivedFrom, withoutDerived } from "./input/derived-objects.ts";
 import { CHANGE_FIELDS, Only } from "./input/only.ts";
 import { OrderedChecks } from "./input/ordered-checks.ts";
-import { inventoryOf, isUnreadable, readInput, readStates, type State, type States } from "./input/state.ts";
+import { isUnreadable } from "./input/input-faults.ts";
+import { inventoryOf, readInput, readStates, type State, type States } from "./input/state.ts";
 import { EXIT, type ExitStatus, type IO, isVerbose, withoutNotes, writeJSON, writeLines, writeText } from "./io.ts";
 import { foldedLines, type LocatedFinding, locator } from "./output/located-finding.ts";
 import { distinctObjects, mergeRoots, rootTitle } from "./output/by-root.ts";
@@ -41,11 +42,11 @@ export async function runImpact(
   // The manifests decide what is compared, so --namespace is only the namespace of those that set none.
   const only = new Only({ ...settings, namespace: null }, CHANGE_FIELDS);
   const input = await readInput(paths, settings, io, { stdinCommand: "impact - --from STATE" });
-  if (isUnreadable(input.faults, io)) return EXIT.usage;
+  if (isUnreadable(input.faults, settings, io)) return EXIT.usage;
   const options = { stdinCommand: "impact --from - CHANGE", readsControllers: reviewsRoles(settings) };
   const states = await readStates(settings, io, options);
   const [{ faults, unjudged, skippedFiles, inventory, capaVersion }] = states;
-  if (isUnreadable(faults, io)) return EXIT.usage;
+  if (isUnreadable(faults, settings, io)) return EXIT.usage;
   // The CAPA of the state also stores the change, unless the change has another one.
   const isOfState = settings.capaVersion === null && input.capa === null;
   const change = { ...input, manifests: storedManifests(input.manifests, isOfState ? capaVersion : null) };

@@ -16,7 +16,8 @@ import { junitReport } from "./output/junit.ts";
 import { mapWithProgress } from "./output/progress.ts";
 import { type ReviewedState, reviewRoles, reviewsRoles, unreadChecks } from "./features.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
-import { readStates, reportFaults, type State, type StateObject } from "./input/state.ts";
+import { reportFaults } from "./input/input-faults.ts";
+import { readStates, type State, type StateObject } from "./input/state.ts";
 import { Texts } from "./input/texts.ts";
 import { type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
 import { sarifLog } from "./output/sarif.ts";
@@ -46,7 +47,7 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO, clock = sys
   const result = lintResult(roots, covered, settings.output, texts);
   printResult(result, { covered, judged }, settings, io);
   const faults = roots[0]?.state.faults ?? [];
-  reportFaults(faults, io);
+  reportFaults(faults, settings, io);
   if (faults.length > 0) return EXIT.usage;
   const { failOn } = settings;
   return isFailing(result.findings, failOn) || isIncomplete(covered, failOn) ? EXIT.findings : EXIT.fine;

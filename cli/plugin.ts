@@ -39,9 +39,13 @@ function renaming(stream: TextStream): TextStream {
   return rewriting(stream, (text) => text.replaceAll(PROGRAM, PLUGIN_COMMAND));
 }
 
-/** Returns the flags of a command. Those of the plugin read the cluster of the context, unless files are given. */
+/**
+ * Returns the flags of a command. Those of the plugin read the cluster of the context, unless files are given, or flags
+ * ask what needs no input: `trust policy --group`.
+ */
 export function withCluster(command: Command, flags: Flags, { isPlugin, environment }: IO): Flags {
-  const reads = SETTINGS.cluster.commands.some((one) => one === command);
+  const asksOfGroup = command === "trust policy" && flags["group"] !== undefined;
+  const reads = !asksOfGroup && SETTINGS.cluster.commands.some((one) => one === command);
   const isSet = ["from", "cluster"].some((name) => flags[name] !== undefined)
     || [SETTINGS.from, SETTINGS.cluster].some(({ flag }) => environment[environmentName(flag)] !== undefined);
   return isPlugin === true && reads && !isSet ? { ...flags, cluster: true } : flags;

@@ -20,7 +20,8 @@ import {
 import { mergeRoots, rootTitle, unionOf } from "./output/by-root.ts";
 import { coverageWithoutTemplates, isIncomplete, writeNotJudged } from "./output/coverage.ts";
 import { mapWithProgress } from "./output/progress.ts";
-import { isUnreadable, readStates, type State, type StateObject } from "./input/state.ts";
+import { isUnreadable } from "./input/input-faults.ts";
+import { readStates, type State, type StateObject } from "./input/state.ts";
 import { type ExplainedResource, explanationLines } from "./output/explanation.ts";
 import { resolutionTable, type ResolvedResource, type ResourceName, tableFormat } from "./output/resolution-table.ts";
 import { painter } from "./output/terminal.ts";
@@ -33,7 +34,7 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
     : new Only(settings, RESOURCE_FIELDS);
   const states = await readStates(settings, io, { stdinCommand: "resolve -" });
   const [{ faults, unjudged }] = states;
-  if (isUnreadable(faults, io)) return EXIT.usage;
+  if (isUnreadable(faults, settings, io)) return EXIT.usage;
   const notes = withoutNotes(io, settings);
   const results = states.map((state) => resolveRoot(state, only, settings, notes));
   writeText(notes.stderr, only.unmatchedLines(results.flatMap(({ resolved }) => resolved).length, "resource"), io);

@@ -9,7 +9,8 @@ import { openCluster } from "./input/connection.ts";
 import { explainContext, explainResource } from "./input/explained-resource.ts";
 import { findNamed, parseNamedResource, readNamed } from "./input/named-resource.ts";
 import { conditionReports, isError, type Reported, reportedEvents } from "./input/reported.ts";
-import { isUnreadable, readStates, type State, type StateObject } from "./input/state.ts";
+import { isUnreadable } from "./input/input-faults.ts";
+import { readStates, type State, type StateObject } from "./input/state.ts";
 import { EXIT, type ExitStatus, type IO, isVerbose, withoutNotes, writeJSON, writeLines } from "./io.ts";
 import { settlementLines } from "./output/controllers.ts";
 import { type ExplainedCause, type Explanation, explanationLines } from "./output/explanation.ts";
@@ -31,7 +32,7 @@ export async function runWhy(words: readonly string[], settings: Settings, io: I
   const [state] = await readStates(input, io, {
     stdinCommand: "why RESOURCE --from -", withoutResources: true, readsControllers: true,
   });
-  if (isUnreadable(state.faults, io)) return EXIT.usage;
+  if (isUnreadable(state.faults, settings, io)) return EXIT.usage;
   const found = api === undefined ? findNamed(state, wanted) : await readNamed(state, wanted, api);
   const controllers = controllersOfGroup(state.controllers, objectReference(found.object).group);
   const settlement = settleSettings(settings, controllers);

@@ -95,7 +95,7 @@ function defaultText(value: Definition["default"]): string {
 function errorsPage(): string {
   return page("Errors", [
     "Each code is followed by its HTTP status. After a 503, and after *retry*, the same request may succeed later.",
-    "`ack-role-resolver explain CODE` says more.",
+    "`ack-role-resolver explain CODE` prints an example and the fix.",
     "",
     "Clients of `/sts` get an error of STS, whose message ends with the code. Malformed requests, 500 and 503 keep",
     "their status there, and so does what STS itself returned; every other error, such as a conflict, is 403",

@@ -1,6 +1,5 @@
 // Runs the unit tests, about 20 files in a process, because most files take less time than the start of a process.
-// `--coverage` measures the coverage, and `--watch` runs the tests that import a changed file. Other arguments are
-// test files. Default: all.
+// `--help` lists the arguments.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -22,10 +21,21 @@ const TIMEOUT_S = 600;
 /** Editors write a file in several steps. */
 const SETTLE_MS = 100;
 
+const USAGE = `Usage: npm run test:unit -- [--coverage | --watch] [FILE...]
+
+Runs the given test files, such as test/cli/explain.test.ts. Default: all tests that need no other program.
+
+  --coverage  also measure the coverage
+  --watch     after each change of a file, run the tests that import it, until you press Ctrl+C; takes no FILE
+  -h, --help  print this text
+`;
+
 const { values, positionals } = parseArgs({
-  allowPositionals: true, options: { coverage: { type: "boolean" }, watch: { type: "boolean" } },
+  allowPositionals: true,
+  options: { coverage: { type: "boolean" }, watch: { type: "boolean" }, help: { type: "boolean", short: "h" } },
 });
-if (values.watch === true) await runChanged();
+if (values.help === true) process.stdout.write(USAGE);
+else if (values.watch === true) await runChanged();
 else process.exitCode = await run(positionals.length > 0 ? positionals : unitTests());
 
 function unitTests(): string[] {

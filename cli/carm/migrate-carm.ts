@@ -21,7 +21,8 @@ import { deploymentsText } from "../../shared/controllers/controller-deployment.
 import type { SettingsFor } from "../../shared/core/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "../io.ts";
 import { runWithProgress } from "../output/progress.ts";
-import { isUnreadable, readStates, type State } from "../input/state.ts";
+import { isUnreadable } from "../input/input-faults.ts";
+import { readStates, type State } from "../input/state.ts";
 import { type Paint, painter } from "../output/terminal.ts";
 
 /** A finding for which the webhook would deny a generated selector. */
@@ -35,7 +36,7 @@ export async function runMigrateCARM(settings: SettingsFor<"migrate carm">, io: 
   checkExtraGroups(settings.extraGroups);
   const options = { stdinCommand: "migrate carm -", readsControllers: true };
   const [state] = await readStates({ ...settings, mode: "carm" }, io, options);
-  if (isUnreadable(state.faults, io)) return EXIT.usage;
+  if (isUnreadable(state.faults, settings, io)) return EXIT.usage;
   if (!hasCARM(state.inventory)) {
     io.stderr.write(`ack-role-resolver: ${NO_CARM}\n`);
     return EXIT.findings;

@@ -4,9 +4,7 @@ import type { Origin } from "../../shared/core/context.ts";
 import type { SettingsFor } from "../../shared/core/settings.ts";
 import { type ManifestInput, readManifestPaths } from "../../shared/files/files.ts";
 import { STDIN } from "../../shared/files/listing.ts";
-import {
-  formatInputFault, type InputFault, type Manifest, type ManifestResult,
-} from "../../shared/files/manifest-reader.ts";
+import type { InputFault, Manifest, ManifestResult } from "../../shared/files/manifest-reader.ts";
 import { countSkipped, type SkipCounts, skipName, skipText } from "../../shared/files/skip.ts";
 import type { Roots } from "../../shared/files/roots.ts";
 import type { Unjudged } from "../../shared/files/unjudged.ts";
@@ -22,6 +20,7 @@ import { type IO, isVerbose, withoutNotes, writeLines, writeStartNotices, writeT
 import { Progress, showElapsed } from "../output/progress.ts";
 import { openCluster } from "./connection.ts";
 import { type DerivedCoverage, unjudgedWith, withDerived } from "./derived-objects.ts";
+import { faultLines } from "./input-faults.ts";
 import { readWorkloads, withoutManagedFields } from "./workloads.ts";
 
 type InputSettings = Pick<
@@ -58,7 +57,8 @@ export async function readInput(
   const isListed = isVerbose(settings);
   const skipped = isListed || isEmpty ? skippedLines(input, isListed, stdinCommand) : [];
   const notes = [...rootLines(input.roots, isListed), ...namespaceLines(input, paths, settings)];
-  writeText(io.stderr, [...faultLines(input), ...skipped, ...notes, ...capaLines(input, isListed)], io);
+  const warnings = skippedFaultLines(input, isListed);
+  writeText(io.stderr, [...warnings, ...skipped, ...notes, ...capaLines(input, isListed)], io);
   const empty = { file: paths.join(", "), line: null, message: EMPTY };
   const skippedFiles = countSkipped(input.skipped);
   const { capa, roots: found } = input;
@@ -100,11 +100,11 @@ const EMPTY = "no Kubernetes object found; pass other files or folders, or pass 
 const HELM_TEMPLATE = "helm template . | ack-role-resolver";
 
 /** Returns what --skip-unreadable skipped. */
-function faultLines({ skipped, skippedFaults }: ManifestInput): string[] {
+function skippedFaultLines({ skipped, skippedFaults }: ManifestInput, isListed: boolean): string[] {
   if (skippedFaults.length === 0) return [];
   const unreadable = countOf(countSkipped(skipped).unreadable ?? 0, "file");
   return [
-    ...skippedFaults.map((fault) => `warning: ${formatInputFault(fault)}`),
+    ...faultLines(skippedFaults, isListed, "warning: "),
     `warning: ${unreadable} skipped as unreadable; the result may be wrong`,
   ];
 }
@@ -268,18 +268,4 @@ export function inventoryOf(objects: readonly JsonObject[], context: InventoryCo
   const inventory = new Inventory(context, INVENTORY_KINDS);
   inventory.apply(objects.map((object) => ({ type: "put", object })));
   return inventory;
-}
-
-/**
- * Reports the faults and returns whether any exist. If any exist, the caller must not print roles, because roles that
- * are resolved from incomplete input could be wrong.
- */
-export function isUnreadable(faults: readonly InputFault[], io: IO): boolean {
-  reportFaults(faults, io);
-  return faults.length > 0;
-}
-
-/** Writes each fault to stderr as `FILE:LINE: MESSAGE`. */
-export function reportFaults(faults: readonly InputFault[], io: IO): void {
-  writeLines(io.stderr, faults.map(formatInputFault));
 }

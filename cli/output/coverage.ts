@@ -1,7 +1,7 @@
 import { isChecked } from "../../shared/judges.ts";
 import { isKindDefinition } from "../../shared/core/ack-groups.ts";
 import {
-  choosesRole, countUnjudged, isOfUnknownKind, type Unjudged, unjudgedLines, unjudgedText,
+  choosesRole, countUnjudged, isOfUnknownKind, type OtherKind, type Unjudged, unjudgedLines, unjudgedText,
 } from "../../shared/files/unjudged.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { compareText, printable } from "../../shared/formats/text.ts";
@@ -22,8 +22,8 @@ export interface Covered {
   readonly coverage: Coverage;
   /** The objects that can choose a role and were not judged. */
   readonly unjudged: readonly Unjudged[];
-  /** The number of the objects that cannot choose a role, by kind. */
-  readonly otherKinds: ReadonlyMap<string, number>;
+  /** The objects that cannot choose a role. The kinds of most objects come first. */
+  readonly otherKinds: readonly OtherKind[];
 }
 
 /** Returns the coverage of a command that judges these objects and templates of the objects, and `reported` others. */
@@ -54,12 +54,19 @@ function covered(
   const others = objects.filter((found) => (
     !touched.has(found) && !sources.has(found) && !isKindDefinition(found.object) && !isOfUnknownKind(found.object)
   ));
-  const byKind = [...Map.groupBy(others, ({ object }) => printable(objectReference(object).kind))]
-    .map(([kind, { length }]) => [kind, length] as const)
-    .toSorted(([a, count], [b, other]) => other - count || compareText(a, b));
+  const byKind = Array.from(
+    Map.groupBy(others, ({ object }) => printable(objectReference(object).kind)),
+    ([kind, own]): OtherKind => ({ kind, count: own.length, files: filesOf(own) }),
+  ).toSorted((a, b) => b.count - a.count || compareText(a.kind, b.kind));
   return {
-    coverage: { judged, notJudged, reasons: countUnjudged(unjudged) }, unjudged, otherKinds: new Map(byKind),
+    coverage: { judged, notJudged, reasons: countUnjudged(unjudged) }, unjudged, otherKinds: byKind,
   };
+}
+
+function filesOf(objects: readonly StateObject[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { file } of objects) if (file !== null) counts.set(file, (counts.get(file) ?? 0) + 1);
+  return counts;
 }
 
 /** Returns the templates in objects that can choose a role. */
@@ -71,7 +78,7 @@ export function unjudgedTemplates(state: Pick<State, "objects" | "inventory">): 
 
 /** Returns `2 objects not judged: in Kustomize patches`; null if all are judged. */
 export function notJudgedText({ coverage, otherKinds }: Covered): string | null {
-  return unjudgedText(coverage.reasons, [...otherKinds.values()].reduce((sum, count) => sum + count, 0));
+  return unjudgedText(coverage.reasons, otherKinds.reduce((sum, { count }) => sum + count, 0));
 }
 
 /** Returns the reasons, files and kinds of what was not judged. */

@@ -6,7 +6,8 @@ import type { RoleMap } from "../../shared/diagnosis/role-map/role-map.ts";
 import { auditWithProgress } from "../input/audited.ts";
 import { mapInput } from "./map-input.ts";
 import { CHECK_FIELDS, Only } from "../input/only.ts";
-import { isUnreadable, readStates, type State } from "../input/state.ts";
+import { isUnreadable } from "../input/input-faults.ts";
+import { readStates, type State } from "../input/state.ts";
 import { EXIT, type ExitStatus, type IO, withoutNotes, writeLines, writeText } from "../io.ts";
 import { unionOf } from "../output/by-root.ts";
 import { coverageWithoutTemplates, isIncomplete, unjudgedTemplates, writeNotJudged } from "../output/coverage.ts";
@@ -19,7 +20,7 @@ export async function runMap(settings: SettingsFor<"map">, io: IO): Promise<Exit
   const only = new Only(settings, CHECK_FIELDS);
   const states = await readStates(settings, io, { stdinCommand: "map -", inAllNamespaces: true });
   const [{ faults, unjudged }] = states;
-  if (isUnreadable(faults, io)) return EXIT.usage;
+  if (isUnreadable(faults, settings, io)) return EXIT.usage;
   writeText(withoutNotes(io, settings).stderr, only.noObjectLines(states), io);
   const results = states.map((state) => mapOf(state, only, settings, io));
   const maps = results.map(({ map }) => map);

@@ -10,7 +10,8 @@ import type { RoleNamers } from "../../shared/trust/role-needs.ts";
 import { TARGET_KINDS } from "../../shared/trust/trust-target.ts";
 import { type IO, writeLines } from "../io.ts";
 import { faultySelectorLines, faultySelectors } from "../input/faulty-objects.ts";
-import { isUnreadable, readStates, type State } from "../input/state.ts";
+import { isUnreadable } from "../input/input-faults.ts";
+import { readStates, type State } from "../input/state.ts";
 
 /** The settings of commands that examine one selector or all. */
 type TargetSettings = StateSettings & Pick<SettingsFor<"trust who">, "all">;
@@ -29,7 +30,8 @@ export async function readTrustState(
     maxDocuments: String(LIMITS.manifestDocuments.value),
   } as const;
   const [state] = await readStates(all, io, options);
-  return isUnreadable(state.faults, io) ? null : state;
+  // These commands have no flag that lists more.
+  return isUnreadable(state.faults, { logLevel: "debug" }, io) ? null : state;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { annotationPath, type FieldPath } from "../formats/json.ts";
+import { annotationPath, type FieldPath, isSame } from "../formats/json.ts";
 import type { LabelSelectorSpec } from "../formats/label-selector.ts";
 import { namespaceNameFaults } from "../formats/names.ts";
 import type { SelectorSpec } from "../core/iamroleselector.ts";
@@ -12,6 +12,8 @@ import type { SelectorCheck } from "./selector.ts";
 /** A field that can restrict a selector. */
 interface Restriction {
   readonly path: FieldPath;
+  /** What an empty field selects. */
+  readonly everything: string;
   readonly isSet: (spec: SelectorSpec) => boolean;
   /** Whether the field is empty. An empty field matches everything. */
   readonly isEmpty: (spec: SelectorSpec) => boolean;
@@ -20,17 +22,20 @@ interface Restriction {
 const RESTRICTIONS: readonly Restriction[] = [
   {
     path: ["spec", "namespaceSelector"],
+    everything: "every namespace",
     isSet: ({ namespaceSelector }) => namespaceSelector !== null,
     isEmpty: ({ namespaceSelector }) => namespaceSelector === null
       || (namespaceSelector.names.length === 0 && isEmptyLabelSelector(namespaceSelector.labelSelector)),
   },
   {
     path: ["spec", "resourceTypeSelector"],
+    everything: "every kind of resource",
     isSet: ({ resourceTypeSelector }) => resourceTypeSelector !== null,
     isEmpty: ({ resourceTypeSelector }) => resourceTypeSelector === null || resourceTypeSelector.length === 0,
   },
   {
     path: ["spec", "resourceLabelSelector"],
+    everything: "resources with any labels",
     isSet: ({ resourceLabelSelector }) => resourceLabelSelector !== null,
     isEmpty: ({ resourceLabelSelector }) => isEmptyLabelSelector(resourceLabelSelector),
   },
@@ -42,6 +47,16 @@ const RESTRICTIONS: readonly Restriction[] = [
  */
 function isEmptyLabelSelector(selector: LabelSelectorSpec | null): boolean {
   return selector === null || (selector.matchLabels.size === 0 && selector.matchExpressions.length === 0);
+}
+
+/**
+ * Returns `, so the selector selects every namespace` if a field that is not stored was meant to restrict the selector,
+ * and nothing else restricts it in this way; else "". `meant` are the paths of the fields that can be meant.
+ */
+export function effectOfDropped(meant: readonly FieldPath[], spec: SelectorSpec): string {
+  const [only, ...others] = RESTRICTIONS.filter(({ path }) => meant.some((one) => isSame(one.slice(0, 2), path)));
+  const isOne = only !== undefined && others.length === 0;
+  return isOne && only.isEmpty(spec) ? `, so the selector selects ${only.everything}` : "";
 }
 
 export const IRS_15: SelectorCheck = {

@@ -14,7 +14,7 @@ import { readLabelSelector } from "../formats/label-selector.ts";
 import { listOf, quote } from "../formats/text.ts";
 import type { SelectorChange } from "./selector-change.ts";
 import { expressionRepairs } from "./selector-labels.ts";
-import { IRS_00 } from "./selector-shape.ts";
+import { effectsOfPruned, IRS_00 } from "./selector-shape.ts";
 
 const OWN_CRD = "install the CRD that `ack-role-resolver manifests crds` prints";
 
@@ -153,17 +153,25 @@ export const IRS_16: QuickCheck<SelectorChange> = {
     + "spec: {namespaceSelector: {names: [], labelSelector: {matchLabels: {}, "
     + "matchExpressions: [{key: team, operator: Exists}]}}}",
   when: ({ object }) => annotationAt(object, LAST_APPLIED) !== null,
-  *find({ object, inventory }): Iterable<Fault> {
-    for (const path of lostFields(object, inventory.kinds.selectorFields ?? ACK_FIELDS)) {
-      yield { path, message: "the API server pruned this field of the applied manifest: the CRD does not define it" };
-    }
+  *find({ object, spec, inventory }): Iterable<Fault> {
+    const applied = lastApplied(object);
+    if (applied === null) return;
+    const lost = [...lostOf(applied, object, inventory.kinds.selectorFields ?? ACK_FIELDS)];
+    if (lost.length === 0) return;
+    const effectOf = effectsOfPruned(applied, spec);
+    for (const path of lost) yield { path, message: `${PRUNED}${effectOf(path)}` };
   },
 };
 
-/** Yields the fields that the API server pruned from the manifest of a selector. `served` are the fields of the CRD. */
-export function* lostFields(object: JsonObject, served: KnownFields): Iterable<FieldPath> {
+const PRUNED = "the API server pruned this field of the applied manifest: the CRD does not define it";
+
+/** Returns the fields that the API server pruned from the manifest of a selector. `served` are those of the CRD. */
+export function lostFields(object: JsonObject, served: KnownFields): Iterable<FieldPath> {
   const applied = lastApplied(object);
-  if (applied === null) return;
+  return applied === null ? [] : lostOf(applied, object, served);
+}
+
+function* lostOf(applied: JsonObject, object: JsonObject, served: KnownFields): Iterable<FieldPath> {
   const rewritten = rewrittenFields(readSelectorSpec(applied), readSelectorSpec(object));
   for (const path of droppedFields(served, applied, object)) if (!rewritten.has(formatFieldPath(path))) yield path;
 }

@@ -1,17 +1,19 @@
 import { metadataFaults } from "../core/any-kind.ts";
 import { DURATION_SECONDS_ANNOTATION, LAST_APPLIED, SELECTOR_ANNOTATIONS } from "../core/annotation-keys.ts";
 import type { Fault } from "../core/check.ts";
+import type { SelectorSpec } from "../core/iamroleselector.ts";
 import type { Aliases } from "../core/meant-field.ts";
 import { STRICT_SELECTOR_SCHEMA } from "../core/selector-schema.ts";
 import { by, type Repair, set } from "../core/repair.ts";
 import { shapeChecker } from "../core/shape.ts";
 import { SESSION_SECONDS } from "../core/value-types.ts";
 import { parseRoleARN } from "../formats/arn.ts";
-import { field, type FieldPath, isSame, type JsonObject, stringAt } from "../formats/json.ts";
+import { field, type FieldPath, formatFieldPath, isSame, type JsonObject, stringAt } from "../formats/json.ts";
 import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../formats/names.ts";
 import { annotationAt } from "../formats/object-meta.ts";
 import { quote } from "../formats/text.ts";
 import type { SelectorCheck } from "./selector.ts";
+import { effectOfDropped } from "./selector-breadth.ts";
 
 /** The names that users often write by mistake in `spec` and in the fields below it. */
 const ALIASES: Aliases = new Map<string, readonly string[] | string>([
@@ -37,14 +39,37 @@ export const IRS_00: SelectorCheck = {
     + "the check denies a missing one only with `lint --no-webhook`.",
   fix: "write the field as the schema defines it (kubectl explain iamroleselector.spec)",
   example: "spec: {namespaceSelector: {names: team-a}}",
-  find: ({ object }) => [
-    ...shapeFaults(object).map(({ path, message, fix, repairs, unknownField }) => ({
-      path, message, dropsSelector: !unknownField, ...(fix !== null && { fix }),
-      repairs: isPruned(object, unknownField) ? NONE : repairs.filter(isUsable),
-    })),
+  find: ({ object, spec }) => [
+    ...shapeFaults(object).map((fault) => shapeFault(fault, object, spec)),
     ...nameFaults(object), ...metadataFaults(object),
   ],
 };
+
+type ShapeFault = ReturnType<typeof shapeFaults>[number];
+
+function shapeFault(fault: ShapeFault, object: JsonObject, spec: SelectorSpec): Fault {
+  const { path, message, fix, repairs, unknownField } = fault;
+  const effect = unknownField ? effectOfDropped(meantPaths(fault), spec) : "";
+  return {
+    path, dropsSelector: !unknownField, ...(fix !== null && { fix }),
+    message: effect === "" ? message : `${message}; controllers do not read it${effect}`,
+    repairs: isPruned(object, unknownField) ? NONE : repairs.filter(isUsable),
+  };
+}
+
+/** Returns the paths of the fields that an unknown field can mean, and its own, which is below a known field or not. */
+function meantPaths({ path, repairs }: ShapeFault): readonly FieldPath[] {
+  return [path, ...repairs.flatMap(({ edits }) => edits.map((edit) => edit.path))];
+}
+
+/**
+ * Returns a function that returns what a selector selects because a field of its manifest was not stored, as
+ * `effectOfDropped` says it.
+ */
+export function effectsOfPruned(applied: JsonObject, spec: SelectorSpec): (path: FieldPath) => string {
+  const meant = new Map(shapeFaults(applied).map((fault) => [formatFieldPath(fault.path), meantPaths(fault)]));
+  return (path) => effectOfDropped(meant.get(formatFieldPath(path)) ?? [path], spec);
+}
 
 /** Whether the API server prunes the field again at the next `kubectl apply`, so that the manifest must change. */
 function isPruned(object: JsonObject, isUnknown: boolean): boolean {

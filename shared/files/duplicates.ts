@@ -87,7 +87,7 @@ function duplicateFault(all: Duplicate): InputFault {
   const places = all.slice(0, MAX_PLACES).map(({ file, lineOf }) => `${file}:${lineOf([]) ?? 1}`);
   const more = all.length > MAX_PLACES ? ` and ${countOf(all.length - MAX_PLACES, "more place")}` : "";
   const message = `duplicate ${nameOf(first.object)}, defined at ${places.join(", ")}${more}; ${FIX}`;
-  return { file: first.file, line: first.lineOf([]), message };
+  return { file: first.file, line: first.lineOf([]), message, kind: "duplicate" };
 }
 
 function nameOf(object: JsonObject): string {

@@ -30,6 +30,8 @@ export interface InputFault {
   readonly file: string;
   readonly line: number | null;
   readonly message: string;
+  /** What faults with different messages have in common. Absent if faults of the same kind have the same message. */
+  readonly kind?: "duplicate" | "syntax" | "value";
   /** Set if the fault is in an object of a kind that no decision reads, so that the object is not missed. */
   readonly unread?: true;
   /** Set if a document has neither the type of an object nor a part of one that is read. */
@@ -153,7 +155,7 @@ class TextReader {
     for (const document of yamlDocuments(text, this.#lines, limit)) this.#document(document, ++number);
   }
 
-  fault(offset: number, quoting: string, about: Pick<InputFault, "isOther" | "unread"> = {}): void {
+  fault(offset: number, quoting: string, about: Pick<InputFault, "isOther" | "kind" | "unread"> = {}): void {
     const message = this.#hasSecret ? withoutQuotedText(quoting) : quoting;
     if (this.#faults.length >= LIMITS.faultsPerFile.value) this.#moreFaults += 1;
     else this.#faults.push({ file: this.#file, line: this.#line(offset), message, ...about });
@@ -161,7 +163,7 @@ class TextReader {
 
   syntaxFault(offset: number, message: string): void {
     this.syntaxFaults += 1;
-    this.fault(offset, message);
+    this.fault(offset, message, { kind: "syntax" });
   }
 
   #document(document: Document.Parsed, number: number): void {
@@ -187,7 +189,7 @@ class TextReader {
     for (const [offset, message] of faults) {
       if (isOther) this.#otherData += 1;
       if (message === BAD_FIELD_NAME) this.syntaxFaults += 1;
-      this.fault(offset, message, isUnread ? { unread: isUnread } : {});
+      this.fault(offset, message, isUnread ? { kind: "value", unread: isUnread } : { kind: "value" });
     }
   }
 

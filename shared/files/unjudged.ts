@@ -157,9 +157,19 @@ function reasonsIn(counts: Partial<Record<UnjudgedReason, number>>): (readonly [
   return (Object.keys(UNJUDGED) as UnjudgedReason[]).map((reason) => [reason, counts[reason] ?? 0] as const);
 }
 
+/** The objects of a kind that cannot choose a role. */
+export interface OtherKind {
+  readonly kind: string;
+  readonly count: number;
+  /** The number of the objects in each file; empty for a cluster. */
+  readonly files: ReadonlyMap<string, number>;
+}
+
 /** Returns for each reason how to have the objects judged, and how many each file contains. */
-export function unjudgedLines(all: readonly Unjudged[], otherKinds: ReadonlyMap<string, number> = new Map()): string[] {
-  const others = Array.from(otherKinds, ([kind, count]) => `    ${kind}: ${shown(count)}`);
+export function unjudgedLines(all: readonly Unjudged[], otherKinds: readonly OtherKind[] = []): string[] {
+  const others = otherKinds.flatMap(({ kind, count, files }) => [
+    `    ${kind}: ${shown(count)}`, ...Array.from(files, ([file, own]) => `        ${file}: ${shown(own)}`),
+  ]);
   const byReason = Map.groupBy(all, ({ reason }) => reason);
   return [
     ...(others.length === 0 ? [] : [`not judged: ${OTHER_KINDS}`, ...others]),

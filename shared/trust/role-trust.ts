@@ -71,7 +71,7 @@ function trustCheck(id: TrustCode, description: Description): QuickCheck<RoleTru
   };
 }
 
-const POLICY = "`ack-role-resolver trust policy --all` prints";
+const POLICY = "`ack-role-resolver trust policy --all --cluster --caller ARN_OF_THE_CALLER` prints";
 const CALLER = "arn:aws:iam::111122223333:role/ack";
 
 /** Returns the trust policy of an example as a comment. */

@@ -61,6 +61,7 @@ patches:
   t.match(all.stderr, `skipped ${dir}/prod/role.yaml: Kustomize patch\n`);
   t.match(all.stderr, `not judged: no ACK or CAPA kind
     Kustomization: 1
+        ${dir}/prod/kustomization.yaml: 1
 not judged: in Kustomize patches; to judge them: kubectl kustomize DIR | ack-role-resolver lint -
     ${dir}/prod/names.json: 1
     ${dir}/prod/role.yaml: 1

@@ -20,6 +20,14 @@ export function runPlugin(argv: readonly string[], options: Options = {}): Promi
   }, options);
 }
 
+test("the plugin runs the command that why prints for a denied action, which needs no cluster", async (t) => {
+  const { status, stdout } = await runPlugin(["trust", "policy", "--group", "s3.services.k8s.aws"]);
+  t.equal(status, 0);
+  t.match(JSON.parse(stdout), { Statement: [{ Effect: "Allow" }] });
+  const other = await runPlugin(["trust", "policy", "--all", "--caller", ROLE]);
+  t.match(other, { status: 2, stderr: /kubeconfig/ }, "other questions need the cluster");
+});
+
 test("help and errors name the command that starts the plugin, and a server is no command of it", async (t) => {
   const { stdout: help } = await runPlugin(["--help"]);
   t.match(help, /^Usage: kubectl ack-role \[options\][^]*\n {2}kubectl ack-role lint man/);

@@ -34,10 +34,10 @@ test("a report of hostile names and values is well-formed XML", async (t) => {
   t.match(read, {
     tag: "testsuites", tests: "2", failures: "1", errors: "1",
     in: [
-      { tag: "testsuite", name: files[1], in: [{ tag: "testcase", in: [{ tag: "error" }] }] },
+      { tag: "testsuite", name: files[1], file: files[1], in: [{ tag: "testcase", in: [{ tag: "error" }] }] },
       {
-        tag: "testsuite", name: files[0],
-        in: [{ tag: "testcase", name: SHOWN, file: files[0], in: [{ tag: "failure", text: / deny IRS-/ }] }],
+        tag: "testsuite", name: files[0], file: files[0],
+        in: [{ tag: "testcase", name: SHOWN, in: [{ tag: "failure", text: / deny IRS-/ }] }],
       },
     ],
   });

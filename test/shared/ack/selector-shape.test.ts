@@ -52,9 +52,12 @@ const FIELDS = "arn, namespaceSelector, resourceTypeSelector, resourceLabelSelec
 const ONE_OF = "Write one of these fields, or remove the field";
 const unknown = (path: string, name: string): string =>
   line(path, `unknown field "${name}"; expected one of ${FIELDS}`, ONE_OF);
-const meant = (path: string, name: string, guess: string): string => (
-  line(path, `unknown field "${name}"; perhaps ${guess} was meant`, `Write ${guess}`)
+const meant = (path: string, name: string, guess: string, effect = ""): string => (
+  line(path, `unknown field "${name}"; perhaps ${guess} was meant${effect}`, `Write ${guess}`)
 );
+const selects = (everything: string): string => `; controllers do not read it, so the selector selects ${everything}`;
+const ALL = selects("every namespace");
+const ANY = selects("resources with any labels");
 const labels = { matchLabels: { team: "a" } };
 
 /** Returns the lines for a selector that lacks no field and has the fields. */
@@ -66,22 +69,36 @@ function unknownLines(fields: JsonObject): string[] {
 testRows("IRS-00: denies an unknown field and suggests a similar field", unknownLines, [
   ["arm", { arm: ROLE }, meant("spec.arm", "arm", "arn")],
   ["arm beside arn", { arn: ROLE, arm: ROLE }, unknown("spec.arm", "arm")],
-  ["name", { namespaceSelector: { name: ["a"] } }, meant("spec.namespaceSelector.name", "name", "names")],
+  ["name", { namespaceSelector: { name: ["a"] } }, meant("spec.namespaceSelector.name", "name", "names", ALL)],
   ["one name instead of a list", { namespaceSelector: { name: "a" } },
-    meant("spec.namespaceSelector.name", "name", "names")],
+    meant("spec.namespaceSelector.name", "name", "names", ALL)],
   ["another type", { namespaceSelector: { name: 5 } },
-    line("spec.namespaceSelector.name", 'unknown field "name"; expected one of names, labelSelector', ONE_OF)],
-  ["a selector of names", { selector: { names: ["a"] } }, meant("spec.selector", "selector", "namespaceSelector")],
-  ["a selector of labels", { selector: labels }, meant("spec.selector", "selector", "resourceLabelSelector")],
+    line("spec.namespaceSelector.name", `unknown field "name"; expected one of names, labelSelector${ALL}`, ONE_OF)],
+  ["a selector of names", { selector: { names: ["a"] } },
+    meant("spec.selector", "selector", "namespaceSelector", ALL)],
+  ["a selector of labels", { selector: labels }, meant("spec.selector", "selector", "resourceLabelSelector", ANY)],
   ["two selectors of labels", { selector: labels, resourceLabelSelector: labels },
     unknown("spec.selector", "selector")],
   ["an empty selector", { selector: {} }, line("spec.selector", 'unknown field "selector"; perhaps namespaceSelector '
     + "was meant", "If namespaceSelector is meant, write namespaceSelector; or if resourceLabelSelector is meant, "
     + "write resourceLabelSelector")],
-  ["namespaces", { namespaces: ["a"] }, meant("spec.namespaces", "namespaces", "namespaceSelector.names")],
+  ["namespaces", { namespaces: ["a"] }, meant("spec.namespaces", "namespaces", "namespaceSelector.names", ALL)],
   ["labels of namespaces", { namespaceSelector: labels },
-    meant("spec.namespaceSelector.matchLabels", "matchLabels", "labelSelector.matchLabels")],
-  ["labels of resources", labels, meant("spec.matchLabels", "matchLabels", "resourceLabelSelector.matchLabels")],
+    meant("spec.namespaceSelector.matchLabels", "matchLabels", "labelSelector.matchLabels", ALL)],
+  ["labels of resources", labels,
+    meant("spec.matchLabels", "matchLabels", "resourceLabelSelector.matchLabels", ANY)],
+  ["namespaceSelectors", { namespaceSelectors: { names: ["a"] } },
+    meant("spec.namespaceSelectors", "namespaceSelectors", "namespaceSelector", ALL)],
+  ["namespaceselector", { namespaceselector: { names: ["a"] } },
+    meant("spec.namespaceselector", "namespaceselector", "namespaceSelector", ALL)],
+  ["namespaceSelectors beside namespaceSelector",
+    { namespaceSelectors: { names: ["a"] }, namespaceSelector: { names: ["a"] } },
+    unknown("spec.namespaceSelectors", "namespaceSelectors")],
+  ["misspelt labels beside names", { namespaceSelector: { names: ["a"], labelSelectors: labels } },
+    meant("spec.namespaceSelector.labelSelectors", "labelSelectors", "labelSelector")],
+  ["resourceTypeSelectors", { resourceTypeSelector: undefined, resourceTypeSelectors: [{ kind: "Bucket" }] },
+    meant("spec.resourceTypeSelectors", "resourceTypeSelectors", "resourceTypeSelector",
+      selects("every kind of resource"))],
   ["an account", { arn: ROLE, targetAccountId: "111122223333" }, line(
     "spec.targetAccountId", 'unknown field "targetAccountId"; the account is that of the ARN', "Remove the field",
   )],

@@ -51,21 +51,26 @@ type Input = readonly [applied: JsonObject, stored: JsonObject, openAPIV3Schema?
 const pruned = ([spec, kept, schema]: Input): string[] => linesOf("IRS-16", selector(appliedText(spec), kept), {
   known: schema === undefined ? [] : [definition(schema)], settings: { runtime: "extended" },
 });
-const line = (path: string): string => `deny IRS-16 ${path}: the API server pruned this field of the applied `
-  + `manifest: the `
-  + "CRD does not define it. Use the fields that the CRD defines (kubectl explain iamroleselector.spec), "
+const line = (path: string, effect = ""): string => `deny IRS-16 ${path}: the API server pruned this field of the `
+  + `applied manifest: the CRD does not define it${effect}. `
+  + "Use the fields that the CRD defines (kubectl explain iamroleselector.spec), "
   + "or install the CRD that the command `ack-role-resolver manifests crds` prints.";
 
 const labelSelector = { matchLabels: {}, matchExpressions };
 const applied = { arn: ROLE, namespaceSelector: { names: [], labelSelector }, roleARN: ROLE };
 const stored = { arn: ROLE, namespaceSelector: { names: [], labelSelector: { matchLabels: {} } } };
 const OTHER = { arn: ROLE, other: { a: 1 } };
-const BOTH = [line("spec.namespaceSelector.labelSelector.matchExpressions"), line("spec.roleARN")] as const;
+const ALL = ", so the selector selects every namespace";
+const BOTH = [line("spec.namespaceSelector.labelSelector.matchExpressions", ALL), line("spec.roleARN")] as const;
+const MISSPELT = { arn: ROLE, namespaceSelectors: { names: ["a"] } };
 
 testRows("IRS-16: denies a selector if the API server pruned a field of the applied manifest", pruned, [
   ["two fields", [applied, stored, NARROW], ...BOTH],
   ["the schema of ACK's charts is the default", [applied, stored], ...BOTH],
   ["the schema of this project defines expressions", [applied, stored, WIDE], line("spec.roleARN")],
+  ["a misspelt restriction", [MISSPELT, { arn: ROLE }], line("spec.namespaceSelectors", ALL)],
+  ["a misspelt restriction beside the correct one",
+    [MISSPELT, { arn: ROLE, namespaceSelector: { names: ["b"] } }], line("spec.namespaceSelectors")],
   ["the API server stored the field", [applied, { ...applied }, NARROW]],
   ["null and empty fields",
     [{ roleARN: null, namespaceSelector: { labelSelector: { matchExpressions: [] } } }, stored, NARROW]],

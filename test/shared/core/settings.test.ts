@@ -61,6 +61,7 @@ const INPUT = {
 
 test("decisionSettings returns the last severity that is set for each check, and no waiver users offline", (t) => {
   t.same(decisionSettings(INPUT), {
+    enforcedSeverities: null,
     mode: "selectors",
     runtime: "extended",
     region: "eu-west-1",

@@ -15,9 +15,15 @@ test("the details are how to have the objects judged, their files and their kind
   t.same(unjudgedLines([
     { file: "a.yaml", reason: "patch", count: 2 }, { file: null, reason: "unlisted", count: 1 },
     { file: "b.yaml", reason: "patch", count: 1 },
-  ], new Map([["Deployment", 1467]])), [
+  ], [
+    { kind: "Deployment", count: 1467, files: new Map([["a.yaml", 1466], ["b.yaml", 1]]) },
+    { kind: "Service", count: 2, files: new Map() },
+  ]), [
     "not judged: no ACK or CAPA kind",
     "    Deployment: 1,467",
+    "        a.yaml: 1,466",
+    "        b.yaml: 1",
+    "    Service: 2",
     "not judged: in Kustomize patches; to judge them: kubectl kustomize DIR | ack-role-resolver lint -",
     "    a.yaml: 2",
     "    b.yaml: 1",

@@ -1,11 +1,14 @@
 import { test } from "tap";
+import type { ErrorEntry } from "../../../shared/formats/error-entry.ts";
 import { type ErrorCode, errorMessage, ERRORS, ResolverError } from "../../../shared/formats/errors.ts";
 
-test("each error code has a valid name, status and meaning; only 503 and internal errors are retryable", (t) => {
-  for (const [code, { status, retry, meaning }] of Object.entries(ERRORS)) {
+test("each error code has a valid name and texts; only 503 and internal errors are retryable", (t) => {
+  for (const [code, { status, retry, meaning, example, fix }] of Object.entries<ErrorEntry>(ERRORS)) {
     t.match(code, /^ERR_[A-Z]+(_[A-Z]+)*$/);
     t.ok(Number.isInteger(status) && status >= 400 && status <= 503 && status !== 429, `${code}: ${status}`);
     t.match(meaning, /^[A-Z].*\.$/, `${code}: meaning`);
+    t.match(example, /^\S.*[^;:,\s]$/, `${code}: example`);
+    t.match(fix, /^[a-z].*[^.;:,\s]$/, `${code}: fix`);
     t.equal(retry, status === 503 || code === "ERR_INTERNAL", `${code}: retry`);
   }
   t.end();
