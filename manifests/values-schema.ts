@@ -18,7 +18,7 @@ const NOT_IN_VALUES: ReadonlySet<SettingName> = new Set([
   "autoControllerIdentity",
   "healthListen", "from", "cluster", "kubeconfig", "context", "sidecarImage", "sidecarArgs",
   "sidecarEnv", "sidecarCaConfigMap",
-  "identitySecretNamespace",
+  "identitySecretNamespace", "noCapa",
 ]);
 
 const TEXT = { type: "string" };

@@ -172,6 +172,7 @@ export const SETTINGS = {
     flag: "--auto-controller-identity", type: "strings", value: "NS", bare: "none", pattern: IDENTITY_NAMESPACE,
     default: [], commands: ["webhook", "manifests"],
   },
+  noCapa: { flag: "--no-capa", ...BOOL, commands: ["webhook"] },
   listen: {
     flag: "--listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null,
     defaults: { webhook: "0.0.0.0:9443", sidecar: "127.0.0.1:9780", local: "127.0.0.1:9780" },

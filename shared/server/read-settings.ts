@@ -233,6 +233,10 @@ const COMBINATIONS: Partial<Record<Command, Combinations>> = {
   webhook: (has) => ({
     "--namespace: requires --cluster": has("namespace") && !has("cluster"),
     "--auto-controller-identity: requires --namespace": has("autoControllerIdentity") && !has("namespace"),
+    "--auto-controller-identity: has no effect with --no-capa; remove one of them":
+      has("autoControllerIdentity") && has("noCapa"),
+    [`${OF_IDENTITIES}: has no effect with --no-capa; remove one of them`]:
+      has("identitySecretNamespace") && has("noCapa"),
     "--sidecar-env: requires --sidecar-image": has("sidecarEnv") && !has("sidecarImage"),
     "--sidecar-ca-config-map: requires --sidecar-image": has("sidecarCaConfigMap") && !has("sidecarImage"),
     "--client-ca-file, --client-name: set both or neither": has("clientCaFile") !== has("clientName"),

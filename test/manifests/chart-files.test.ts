@@ -136,8 +136,8 @@ test("the schema contains each flag of the webhook that a cluster needs", (t) =>
   const settings = field(field(values, "settings"), "properties");
   t.same(own.filter((name) => (field(settings, name) ?? field(values, name)) === undefined), [
     "from", "cluster", "kubeconfig", "context", "namespace", "tlsDir",
-    // The chart sets these flags from the values of `autoControllerIdentity` and `injection`.
-    "listen", "healthListen", "sidecarImage", "sidecarArgs",
+    // The chart sets these flags from the values of `capa`, `autoControllerIdentity` and `injection`.
+    "noCapa", "listen", "healthListen", "sidecarImage", "sidecarArgs",
     "sidecarEnv", "sidecarCaConfigMap",
   ]);
   t.end();

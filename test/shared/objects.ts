@@ -36,6 +36,7 @@ export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   injection: {
     image: null, args: [], env: [], caConfigMap: null, isDualStack: false, extraGroups: [], closures: NOTHING_CLOSED,
   },
+  without: new Set(),
 };
 
 export function selectorObject(name: string, spec: unknown, metadata: JsonObject = {}): JsonObject {

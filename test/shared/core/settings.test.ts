@@ -79,6 +79,7 @@ test("decisionSettings returns the last severity that is set for each check, and
     controllerUsers: ["ack-*", "arn:aws:sts::1:assumed-role/A/*"],
     tenantLabels: [],
     allowedEndpointHosts: [],
+    enforcedSeverities: null,
     checkSeverities: new Map([
       ["IRS-03", "deny"],
       ["IRS-15", "off"],
@@ -94,9 +95,16 @@ test("decisionSettings returns the last severity that is set for each check, and
       closures: NOTHING_CLOSED,
       env: [], caConfigMap: null, isDualStack: false,
     },
+    without: new Set(),
   });
   const waivers = { waiverUsers: ["u"], waiverGroups: ["g"] };
   t.match(decisionSettings({ ...INPUT, ...waivers }), waivers);
+  t.end();
+});
+
+test("decisionSettings leaves out the features that flags switch off", (t) => {
+  t.same(decisionSettings({ ...INPUT, noCapa: true }).without, new Set(["capa"]));
+  t.same(decisionSettings({ ...INPUT, noCapa: false }).without, new Set());
   t.end();
 });
 
