@@ -75,6 +75,7 @@ export function valuesSchema(): Schema {
     runtime: { enum: ["ack", "extended"] },
     profile: { enum: PROFILE_NAMES },
     reconciling: BOOLEAN,
+    capa: record({ enabled: BOOLEAN }),
     autoControllerIdentity: record({ enabled: BOOLEAN }, { namespaces: NAMESPACES }),
     injection: record({ enabled: BOOLEAN }, {
       image: optional(IMAGE.regexp), args: { type: "array", items: SIDECAR_ARGUMENT_SCHEMA },
