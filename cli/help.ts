@@ -250,6 +250,9 @@ const FLAG_HELP: Partial<Readonly<Record<SettingName, FlagHelp>>> = {
     "Webhook", "ConfigMap in the namespace of each Pod whose key ca.crt contains further CAs that injected sidecars "
       + "trust for AWS endpoints",
   ),
+  sidecarRunAsUser: rare(
+    "Webhook", "user ID of injected sidecars; none leaves it to the cluster, as the SCCs of OpenShift require",
+  ),
   extraGroups: rare("Input", "ACK API group that this release does not know"),
 };
 

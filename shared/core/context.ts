@@ -109,7 +109,8 @@ type DecisionInput = Omit<
   Partial<Pick<
     SettingsFor<"webhook">,
     | "waiverUsers" | "waiverGroups" | "capaServiceAccounts" | "clusterApiServiceAccounts" | "identitySecretNamespace"
-    | "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups" | "noCapa"
+    | "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "sidecarRunAsUser" | "extraGroups"
+    | "noCapa"
   >> &
   Partial<Pick<SettingsFor<"lint">, "noWebhook" | "complete">> & {
     /** The namespaces of the webhook: of its Pod and of its Lease, if they are known. */

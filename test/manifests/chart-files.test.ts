@@ -140,8 +140,13 @@ test("values.yaml says what each value does", async (t) => {
   const text = await readFile(new URL("../../manifests/chart/values.yaml", import.meta.url), "utf8");
   const lines = text.split("\n");
   const silent = lines.filter((line, index) => /^ *\w+: ?\S/.test(line) && !/^ *# /.test(lines[index - 1] ?? ""));
-  const quantities = ["cpu: 10m", "memory: 64Mi", "memory: 128Mi", "cpu: 100m", "memory: 192Mi", "memory: 384Mi"];
-  t.same(silent.map((line) => line.trim()), quantities);
+  const ofKubernetes = [
+    "cpu: 10m", "memory: 64Mi", "memory: 128Mi", "cpu: 100m", "memory: 192Mi", "memory: 384Mi",
+    "runAsNonRoot: true", "runAsUser: 65532", "runAsGroup: 65532", "fsGroup: 65532",
+    "seccompProfile: {type: RuntimeDefault}", "allowPrivilegeEscalation: false", "readOnlyRootFilesystem: true",
+    "capabilities: {drop: [ALL]}",
+  ];
+  t.same(silent.map((line) => line.trim()), ofKubernetes);
 });
 
 test("the schema requires each value whose default is not empty, because null deletes a default", async (t) => {
@@ -158,7 +163,10 @@ test("the schema requires each value whose default is not empty, because null de
   const all = [...properties(JSON.parse(FILES["values.schema.json"] ?? ""), values, "")];
   t.same(all.filter(([, required, value]) => required && isEmpty(value)).map(([path]) => path), ["settings"]);
   const notRequired = all.filter(([, required, value]) => !required && !isEmpty(value)).map(([path]) => path);
-  t.same(notRequired, ["certificates.resources", "resources", "priorityClassName"], "Kubernetes has a default");
+  t.same(notRequired, [
+    "injection.runAsUser", "certificates.resources", "resources", "podSecurityContext", "securityContext",
+    "priorityClassName",
+  ], "Kubernetes has a default");
 });
 
 test("the schema contains each flag of the webhook that a cluster needs", (t) => {
@@ -169,7 +177,7 @@ test("the schema contains each flag of the webhook that a cluster needs", (t) =>
     "from", "cluster", "kubeconfig", "context", "namespace", "tlsDir",
     // The chart sets these flags from the values of `capa`, `autoControllerIdentity` and `injection`.
     "noCapa", "listen", "healthListen", "sidecarImage", "sidecarArgs",
-    "sidecarEnv", "sidecarCaConfigMap",
+    "sidecarEnv", "sidecarCaConfigMap", "sidecarRunAsUser",
   ]);
   t.end();
 });

@@ -34,7 +34,8 @@ export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   isWebhookInstalled: true,
   isInputComplete: false,
   injection: {
-    image: null, args: [], env: [], caConfigMap: null, isDualStack: false, extraGroups: [], closures: NOTHING_CLOSED,
+    image: null, args: [], env: [], caConfigMap: null, runAsUser: 65_532, isDualStack: false, extraGroups: [],
+    closures: NOTHING_CLOSED,
   },
   without: new Set(),
 };

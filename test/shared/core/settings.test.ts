@@ -93,7 +93,7 @@ test("decisionSettings returns the last severity that is set for each check, and
     injection: {
       image: null, args: ["--team-level-carm", "--ack-system-namespace=ack", "--runtime=extended"], extraGroups: [],
       closures: NOTHING_CLOSED,
-      env: [], caConfigMap: null, isDualStack: false,
+      env: [], caConfigMap: null, runAsUser: 65_532, isDualStack: false,
     },
     without: new Set(),
   });
