@@ -161,6 +161,9 @@ const FLAG_HELP: Partial<Readonly<Record<SettingName, FlagHelp>>> = {
     "Webhook", "create the AWSClusterControllerIdentity default of CAPA while it does not exist, for the listed "
       + "namespaces, or none; requires --namespace",
   ),
+  noCapa: rare(
+    "Webhook", "leave Cluster API Provider AWS out: do not read its identities and clusters, and admit all of them",
+  ),
   listen: help("Server", "address to listen on", {
     sidecar: "loopback address to listen on",
     local: "first of six addresses: of the sidecar, its health, STS, the webhook, its health and the role map, on "
@@ -246,6 +249,9 @@ const FLAG_HELP: Partial<Readonly<Record<SettingName, FlagHelp>>> = {
   sidecarCaConfigMap: rare(
     "Webhook", "ConfigMap in the namespace of each Pod whose key ca.crt contains further CAs that injected sidecars "
       + "trust for AWS endpoints",
+  ),
+  sidecarRunAsUser: rare(
+    "Webhook", "user ID of injected sidecars; none leaves it to the cluster, as the SCCs of OpenShift require",
   ),
   extraGroups: rare("Input", "ACK API group that this release does not know"),
 };

@@ -1,7 +1,7 @@
 import { SELECTORS } from "../shared/ack/selectors.ts";
 import type { KubernetesAPI } from "../shared/api/api.ts";
 import { INFRASTRUCTURE_GROUP } from "../shared/core/capa-kinds.ts";
-import { checkSeveritiesOf } from "../shared/core/context.ts";
+import { checkSeveritiesOf, leftOut } from "../shared/core/context.ts";
 import type { SettingsFor } from "../shared/core/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { createLogger, logInventory, type Logger, logNotices } from "../shared/server/logger.ts";
@@ -13,7 +13,7 @@ import { EXIT, type ExitStatus, type IO } from "./io.ts";
 type WebhookSettings = SettingsFor<"webhook">;
 type SourceSettings =
   & Pick<WebhookSettings, "from" | "runtime" | "mode" | "ackSystemNamespace" | "check" | "profile">
-  & Partial<Pick<WebhookSettings, "extraGroups" | "identitySecretNamespace">>
+  & Partial<Pick<WebhookSettings, "extraGroups" | "identitySecretNamespace" | "noCapa">>
   & Partial<Pick<SettingsFor<"sidecar">, "group">>;
 
 /**
@@ -32,6 +32,7 @@ async function openSource(
   const isWebhook = command === "webhook";
   return new ClusterSource({
     runtime, api, resources: isWebhook ? { extraGroups } : undefined,
+    without: leftOut(settings),
     hasHeartbeat: isWebhook && await checksRights({ check, profile }),
     identities: groups.includes(INFRASTRUCTURE_GROUP),
     // The sidecar watches the Secrets itself, because it also reads their values (sidecar/capa/access-keys.ts).

@@ -4,7 +4,7 @@ import { withOtherChecks } from "../shared/judges.ts";
 import { readFileSync } from "node:fs";
 import type { V1ValidatingWebhook } from "@kubernetes/client-node";
 import { Document, isScalar, parse, type ScalarTag, stringify, visit } from "yaml";
-import { checkSeveritiesOf } from "../shared/core/context.ts";
+import { checkSeveritiesOf, type Feature } from "../shared/core/context.ts";
 import { ACK_GROUPS } from "../shared/core/ack-groups.ts";
 import { FAIL_WHEN_READY_ANNOTATION } from "../shared/core/annotation-keys.ts";
 import { WEBHOOK } from "../shared/core/installation.ts";
@@ -65,6 +65,22 @@ function choice(condition: string, one: string, other: string): string {
   return one === other ? one : when(condition, `${one}{{- else }}\n${other}`);
 }
 
+/** Like `choice`, but the lines that both texts have at their start and end are in neither branch. */
+function choiceOfLines(condition: string, one: string, other: string): string {
+  if (one === other) return one;
+  const [lines = [], others = []] = [one, other].map((text) => text.split(/(?<=\n)/));
+  const start = commonCount(lines, others);
+  const end = commonCount(lines.slice(start).toReversed(), others.slice(start).toReversed());
+  const [own = "", otherwise = ""] = [lines, others].map((all) => all.slice(start, all.length - end).join(""));
+  const middle = otherwise === "" ? when(condition, own) : choice(condition, own, otherwise);
+  return [...lines.slice(0, start), middle, ...lines.slice(lines.length - end)].join("");
+}
+
+function commonCount(lines: readonly string[], others: readonly string[]): number {
+  const different = lines.findIndex((line, i) => line !== others[i]);
+  return different === -1 ? lines.length : different;
+}
+
 const OPTIONS = {
   namespace: "{{ .Release.Namespace }}", ackSystemNamespace: "{{ .Values.ackSystemNamespace }}",
   identitySecretNamespace: "{{ .Values.identitySecretNamespace }}", ackGroups: [include("groups")],
@@ -73,6 +89,22 @@ const OPTIONS = {
   excludedNamespaces: [include("excludedNamespaces")], sidecarProfile: include("sidecarProfile"),
   url: null, caBundle: null, enabled: new Set(["injection", "AC-05"]),
 };
+
+/** The condition under which a release has the objects of Cluster API, and the options of a release without them. */
+const HAS_CAPA = ".Values.capa.enabled";
+const WITHOUT_CAPA = { ...OPTIONS, without: new Set<Feature>(["capa"]) };
+
+/** Returns the template of each object, of which a release without Cluster API has the others. */
+function documentsByFeature(objects: readonly object[], others: readonly object[]): readonly string[] {
+  return objects.map((object) => {
+    const other = others.filter((one) => nameOf(one) === nameOf(object));
+    return choiceOfLines(HAS_CAPA, documentsOf([object]), documentsOf(other));
+  });
+}
+
+function nameOf(object: object): string {
+  return `${stringAt(object, "kind")} ${stringAt(object, "metadata", "name")}`;
+}
 
 const RULES = new URL("observability/rules.yaml", import.meta.url);
 
@@ -96,7 +128,7 @@ function partTemplates(): Readonly<Record<string, string>> {
   const byTemplate = Map.groupBy(PARTS, ({ template = "rbac" }) => `templates/${template}.yaml`);
   return Object.fromEntries([...byTemplate].map(([name, parts]) => {
     const documents = parts.map(({ value, objects }) => {
-      const all = documentsOf(objects(OPTIONS));
+      const all = documentsByFeature(objects(OPTIONS), objects(WITHOUT_CAPA)).join("");
       return value === undefined ? all : when(value, all);
     });
     return [name, `${NOTICE}${documents.join("")}`];
@@ -105,9 +137,12 @@ function partTemplates(): Readonly<Record<string, string>> {
 
 /** Returns the template of the policies, which depend on the runtime. */
 function policiesTemplate(): string {
-  const [extended = [], ack = []] = (["extended", "ack"] as const).map((runtime) => (
-    admissionPolicies({ ...OPTIONS, runtime, hasWebhooks: true }, LISTS).map((one) => documentsOf([one]))
-  ));
+  const [extended = [], ack = []] = (["extended", "ack"] as const).map((runtime) => {
+    const [all = [], others = []] = [OPTIONS, WITHOUT_CAPA].map((options) => (
+      admissionPolicies({ ...options, runtime, hasWebhooks: true }, LISTS)
+    ));
+    return documentsByFeature(all, others);
+  });
   const documents = ack.map((one, index) => choice('eq .Values.runtime "extended"', extended[index] ?? "", one));
   const lists = '{{- $lists := include "ack-role-resolver.policyLists" . | fromJson }}\n';
   return `${NOTICE}${when(".Values.policies.enabled", `${lists}${documents.join("")}`)}`;
@@ -149,30 +184,42 @@ function profilesTemplate(): string {
     + '{{- index $profiles (.Values.profile | default "enforce") | toRawJson }}\n{{- end }}\n';
 }
 
+type NamedWebhook = Pick<V1ValidatingWebhook, "name" | "failurePolicy">;
+
 /**
  * Returns the annotations of a configuration. Argo CD creates the configurations when the Deployments are available,
  * and deletes them before the Deployments. Flux would revert the failurePolicy that `certs manage` sets.
  */
-function annotationsOf(webhooks: readonly Pick<V1ValidatingWebhook, "name" | "failurePolicy">[]): string {
-  const [fail, other] = ["Fail", "Ignore"].map((policy) => (
-    webhooks.filter((one) => one.failurePolicy === policy && !isOfPods(one)).map(({ name }) => name).join()
-  ));
+function annotationsOf(webhooks: readonly NamedWebhook[], others: readonly NamedWebhook[]): string {
   return when("not .Values.webhook.url", [
     "  annotations:\n    argocd.argoproj.io/sync-wave: \"1\"\n",
     when('eq (include "ack-role-resolver.certificates" .) "cert-manager"', "    cert-manager.io/inject-ca-from: "
       + `"{{ .Release.Namespace }}/${WEBHOOK.certificate}"\n`),
-    when('include "ack-role-resolver.becomesFail" .', `    ${FAIL_WHEN_READY_ANNOTATION}: ${fail}`
-      + `{{ if eq (include "ack-role-resolver.profile" . | fromJson).otherFailurePolicy "Fail" }},${other}{{ end }}\n`
+    when('include "ack-role-resolver.becomesFail" .', choice(HAS_CAPA, namesOf(webhooks), namesOf(others))
       + "    helm.toolkit.fluxcd.io/driftDetection: disabled\n"),
   ].join(""));
 }
 
+/** Returns the annotation that names the webhooks that become Fail. */
+function namesOf(webhooks: readonly NamedWebhook[]): string {
+  const [fail, other] = ["Fail", "Ignore"].map((policy) => (
+    webhooks.filter((one) => one.failurePolicy === policy && !isOfPods(one)).map(({ name }) => name).join()
+  ));
+  return `    ${FAIL_WHEN_READY_ANNOTATION}: ${fail}`
+    + `{{ if eq (include "ack-role-resolver.profile" . | fromJson).otherFailurePolicy "Fail" }},${other}{{ end }}\n`;
+}
+
 function configurationsTemplate(): string {
   const reached = when(SELF_SIGNED, webhookTemplate(reachedWebhook(OPTIONS)));
-  const configurations = [[mutatingWebhooks(OPTIONS), ""], [validatingWebhooks(OPTIONS), reached]] as const;
-  const documents = configurations.map(([{ webhooks = [], ...configuration }, more]) => {
-    const templates = webhooks.map(webhookTemplate).join("");
-    return `${documentsOf([configuration])}${annotationsOf(webhooks)}webhooks:\n${templates}${more}`;
+  const all = [[mutatingWebhooks, ""], [validatingWebhooks, reached]] as const;
+  const documents = all.map(([configurationOf, more]) => {
+    const { webhooks = [], ...configuration } = configurationOf(OPTIONS);
+    const { webhooks: others = [] } = configurationOf(WITHOUT_CAPA);
+    const templates = webhooks.map((one) => {
+      const lines = webhookTemplate(one);
+      return others.some(({ name }) => name === one.name) ? lines : when(HAS_CAPA, lines);
+    });
+    return `${documentsOf([configuration])}${annotationsOf(webhooks, others)}webhooks:\n${templates.join("")}${more}`;
   });
   return `${NOTICE}${documents.join("")}`;
 }

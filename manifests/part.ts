@@ -3,7 +3,7 @@ import type { PolicySettings } from "./policies/policy.ts";
 import type { WebhookOptions } from "./webhooks.ts";
 
 /** Options that only the chart has, or that follow from others. */
-type ChartOption = "ackGroups" | "enabled" | "serviceAccount" | "excludedNamespaces";
+type ChartOption = "ackGroups" | "enabled" | "serviceAccount" | "excludedNamespaces" | "without";
 
 export interface ManifestOptions extends Omit<WebhookOptions, ChartOption> {
   /**
@@ -28,7 +28,7 @@ export interface ManifestOptions extends Omit<WebhookOptions, ChartOption> {
 }
 
 export interface RightsOptions extends Pick<
-  WebhookOptions, "namespace" | "serviceAccount" | "ackSystemNamespace" | "ackGroups"
+  WebhookOptions, "namespace" | "serviceAccount" | "ackSystemNamespace" | "ackGroups" | "without"
 > {
   /** The namespace of the Secrets of static identities. */
   readonly identitySecretNamespace: string;

@@ -20,7 +20,8 @@ export const DEFAULT_POLICY_SETTINGS: PolicySettings = {
   capaServiceAccounts: SETTINGS.capaServiceAccounts.default,
 };
 
-export interface PolicyOptions extends Pick<WebhookOptions, "ackGroups" | "serviceAccount">, FieldExportOptions {
+export interface PolicyOptions
+  extends Pick<WebhookOptions, "ackGroups" | "serviceAccount" | "without">, FieldExportOptions {
   readonly runtime: Runtime;
   /** Whether the webhooks are installed too, whose failurePolicy then decides whether a policy applies. */
   readonly hasWebhooks: boolean;
@@ -31,6 +32,10 @@ const GUARDED: readonly GuardedKind[] = [CARM_MAPS];
 /** The policies and the kinds of features. */
 const FEATURES: readonly FeaturePolicies[] = [CAPA];
 
+function featuresOf({ without }: Pick<PolicyOptions, "without">): readonly FeaturePolicies[] {
+  return FEATURES.filter(({ feature }) => without?.has(feature) !== true);
+}
+
 /** Returns the policies that contain checks. */
 export function checkPolicies(options: PolicyOptions, lists: PolicyLists): readonly Policy[] {
   return [
@@ -39,7 +44,7 @@ export function checkPolicies(options: PolicyOptions, lists: PolicyLists): reado
     fieldExportPolicy(lists, options),
     adoptedResourcePolicy(lists),
     resourcePolicy(lists, options),
-    ...FEATURES.flatMap(({ policies }) => policies.map((policyOf) => policyOf(lists))),
+    ...featuresOf(options).flatMap(({ policies }) => policies.map((policyOf) => policyOf(lists))),
     namespacePolicy(lists, options),
     waiverPolicy(lists, options, GUARDED),
   ];
@@ -49,6 +54,6 @@ export function checkPolicies(options: PolicyOptions, lists: PolicyLists): reado
 export function admissionPolicies(options: PolicyOptions, lists: PolicyLists): readonly object[] {
   return [
     ...checkPolicies(options, lists).flatMap((policy) => policyObjects(policy, lists, options)),
-    ...serviceAccountPolicy(options, FEATURES.flatMap(({ readOnly }) => readOnly)),
+    ...serviceAccountPolicy(options, featuresOf(options)),
   ];
 }

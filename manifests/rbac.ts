@@ -1,8 +1,7 @@
 import type { RbacV1Subject, V1ObjectMeta, V1PolicyRule } from "@kubernetes/client-node";
 import { CERTIFICATES, type Component, labelsOf, PRODUCT, WEBHOOK } from "../shared/core/installation.ts";
-import { KINDS } from "../shared/kinds.ts";
 import type { RightsOptions } from "./part.ts";
-import { groupsOf } from "./webhooks.ts";
+import { groupsOf, kindsOf } from "./webhooks.ts";
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 export const RBAC_VERSION = `${RBAC_GROUP}/v1`;
@@ -11,8 +10,10 @@ export const RBAC_VERSION = `${RBAC_GROUP}/v1`;
 const WRITE_EVENTS: V1PolicyRule = { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] };
 
 /** Returns the rules of a role: the verbs that the rows of the kinds state. */
-export function rightsOf(roleName: string, ackGroups: readonly string[] = []): V1PolicyRule[] {
-  const rights = KINDS.flatMap(({ rights: verbs, served, watch }) => {
+export function rightsOf(
+  roleName: string, { ackGroups = [], ...installed }: Partial<Pick<RightsOptions, "ackGroups" | "without">> = {},
+): V1PolicyRule[] {
+  const rights = kindsOf(installed).flatMap(({ rights: verbs, served, watch }) => {
     const granted = verbs?.[roleName];
     if (granted === undefined) return [];
     return (served?.groups ?? []).map((one) => ({ ...one, verbs: [...granted], resourceNames: watch?.names }));
@@ -39,7 +40,7 @@ export function readerRights(options: RightsOptions): object[] {
     clusterBinding("webhook", "reader", account),
     // RBAC has no wildcard for part of a group name, and new releases of controllers add kinds
     // (docs/decisions/0007-rights-to-read-resources.md).
-    ...clusterRoleWithBinding("resources", rightsOf("resources", options.ackGroups), account),
+    ...clusterRoleWithBinding("resources", rightsOf("resources", options), account),
   ];
 }
 
@@ -75,13 +76,13 @@ export function commonRights(options: RightsOptions): object[] {
  * other changes of these objects.
  */
 export function reconcilingRights(options: RightsOptions): object[] {
-  const { namespace, ackGroups } = options;
+  const { namespace } = options;
   const account = webhookAccount(options);
   return [
     ...roleWithBinding("reconciler", namespace, [{
       ...LEASES, resourceNames: [WEBHOOK.lease], verbs: ["get", "update"],
     }, { ...LEASES, verbs: ["create"] }], account),
-    ...clusterRoleWithBinding("reconciler", [...rightsOf("reconciler", ackGroups), WRITE_EVENTS], account),
+    ...clusterRoleWithBinding("reconciler", [...rightsOf("reconciler", options), WRITE_EVENTS], account),
   ];
 }
 

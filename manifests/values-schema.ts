@@ -17,8 +17,8 @@ const NOT_IN_VALUES: ReadonlySet<SettingName> = new Set([
   "ackSystemNamespace", "profile", "runtime", "extraGroups", "tlsDir", "namespace", "listen",
   "autoControllerIdentity",
   "healthListen", "from", "cluster", "kubeconfig", "context", "sidecarImage", "sidecarArgs",
-  "sidecarEnv", "sidecarCaConfigMap",
-  "identitySecretNamespace",
+  "sidecarEnv", "sidecarCaConfigMap", "sidecarRunAsUser",
+  "identitySecretNamespace", "noCapa",
 ]);
 
 const TEXT = { type: "string" };
@@ -45,6 +45,8 @@ const SIDECAR_VARIABLE_SCHEMA = record({
   },
   value: { type: "string", pattern: `^${VARIABLE_VALUE}$` },
 });
+/** The user of a container; null leaves it to the cluster. */
+const USER = { type: ["integer", "null"], minimum: 1, maximum: 1_999_999_999 };
 const CIDR = { type: "string", pattern: "^[0-9A-Fa-f.:]+/[0-9]{1,3}$" };
 /** The labels that the chart sets, with which tools find the objects of a release, and Services their Pods. */
 const OWN_LABELS = [
@@ -75,10 +77,12 @@ export function valuesSchema(): Schema {
     runtime: { enum: ["ack", "extended"] },
     profile: { enum: PROFILE_NAMES },
     reconciling: BOOLEAN,
+    capa: record({ enabled: BOOLEAN }),
     autoControllerIdentity: record({ enabled: BOOLEAN }, { namespaces: NAMESPACES }),
     injection: record({ enabled: BOOLEAN }, {
       image: optional(IMAGE.regexp), args: { type: "array", items: SIDECAR_ARGUMENT_SCHEMA },
       extraEnv: { type: "array", items: SIDECAR_VARIABLE_SCHEMA }, caConfigMap: optional(OBJECT_NAME.regexp),
+      runAsUser: USER,
     }),
     settings: {
       ...record({}, Object.fromEntries(settingSchemas())),

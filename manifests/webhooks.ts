@@ -4,7 +4,8 @@ import type {
 } from "@kubernetes/client-node";
 import { IGNORED_NAMESPACES } from "../shared/core/annotation-keys.ts";
 import { CERTIFICATES, labelsOf, REACHED, WEBHOOK } from "../shared/core/installation.ts";
-import { ALL_SERVICES, type Kind, type Review, type Writes } from "../shared/core/kind.ts";
+import { ALL_SERVICES, isLeftOut, type Kind, type Review, type Writes } from "../shared/core/kind.ts";
+import type { Feature } from "../shared/core/context.ts";
 import { KINDS } from "../shared/kinds.ts";
 import { type Profile, PROFILES } from "../shared/core/profiles.ts";
 import { NAME_LABEL } from "../shared/formats/names.ts";
@@ -38,6 +39,8 @@ export interface WebhookOptions {
   readonly profile?: Profile;
   /** The enabled checks and features, of which some need reviews of their own (`Review.onlyFor`). Default: none. */
   readonly enabled?: ReadonlySet<string>;
+  /** The features that the installation leaves out. Default: none. */
+  readonly without?: ReadonlySet<Feature>;
 }
 
 const API_VERSION = "admissionregistration.k8s.io/v1";
@@ -112,9 +115,14 @@ function webhook(
   };
 }
 
+/** Returns the kinds of an installation. */
+export function kindsOf({ without }: Pick<WebhookOptions, "without">): readonly Kind[] {
+  return without === undefined ? KINDS : KINDS.filter((kind) => !isLeftOut(kind, without));
+}
+
 /** Returns the webhooks of the rows whose paths start with `/mutate` or `/validate`. */
 function webhooks(verb: "mutate" | "validate", options: WebhookOptions): Webhook[] {
-  const all = KINDS
+  const all = kindsOf(options)
     .flatMap((row) => (row.reviews ?? []).map((review) => ({ row, review, path: `/${verb}/${row.path}` })))
     .filter(({ review }) => (review.mutates === true) === (verb === "mutate"))
     .filter(({ review: { onlyFor } }) => onlyFor === undefined || options.enabled?.has(onlyFor) === true);

@@ -10,10 +10,9 @@ import {
 } from "../shared/formats/json.ts";
 import { annotationAt, objectReference } from "../shared/formats/object-meta.ts";
 import { judgeOfKind } from "../shared/judges.ts";
-import { reviewedKind } from "../shared/kinds.ts";
 import { notLoaded } from "../shared/server/readiness.ts";
 import { dependsOnNamespace, waitUntilKnown } from "./namespace-wait.ts";
-import { type ReviewContext, skipped, type Verdict } from "./review.ts";
+import { managedKind, type ReviewContext, skipped, type Verdict } from "./review.ts";
 
 const TOO_LARGE: Notice = {
   code: "ERR_ANNOTATIONS_TOO_LARGE",
@@ -68,7 +67,7 @@ export function mutate(request: AdmissionRequest, path: string, context: ReviewC
   const { operation, object, excess } = request;
   if (excess !== null) return skipped("limit exceeded");
   if (operation === "DELETE" || object === null) return skipped("no object");
-  const kind = reviewedKind(path, objectReference(object));
+  const kind = managedKind(path, objectReference(object), context.settings);
   const { complete, record } = (kind === null ? null : judgeOfKind(kind)) ?? {};
   if (complete !== undefined) {
     const patch = complete(object, request, context.settings);

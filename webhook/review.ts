@@ -4,14 +4,15 @@ import type { Resolution } from "../shared/core/resolution.ts";
 import type { CheckInput, Finding } from "../shared/core/check.ts";
 import type { CheckResult } from "../shared/core/run.ts";
 import type { SteadyClock } from "../shared/core/clock.ts";
-import type { Requester } from "../shared/core/context.ts";
+import type { DecisionSettings, Requester } from "../shared/core/context.ts";
 import type { TerminatingNamespaces } from "../shared/core/exemptions.ts";
-import type { Kind } from "../shared/core/kind.ts";
+import { isLeftOut, type Kind } from "../shared/core/kind.ts";
 import { LIMITS } from "../shared/core/limits.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { field, isJsonObject, type JsonObject, type PatchOperation, stringAt } from "../shared/formats/json.ts";
 import type { Paced } from "../shared/formats/paced.ts";
 import { quote, startOfText } from "../shared/formats/text.ts";
+import { reviewedKind } from "../shared/kinds.ts";
 import { runInSlices, type TurnQueue } from "../shared/sources/slices.ts";
 import type { AccessContext } from "./access-review.ts";
 import type { ReviewBody } from "./body/parse.ts";
@@ -52,6 +53,17 @@ export interface Review {
   readonly input: CheckInput;
   /** Whether the checks only warn, judged by the namespaces that are being deleted. */
   readonly warnsIn: (inventory: TerminatingNamespaces) => boolean;
+}
+
+/**
+ * Returns the kind of the object that the webhook reviews at the path, or null if it does not know such objects: also
+ * an object of a feature that the installation leaves out, of which the inventory knows nothing.
+ */
+export function managedKind(
+  path: string, type: Parameters<typeof reviewedKind>[1], { without }: Pick<DecisionSettings, "without">,
+): Kind | null {
+  const kind = reviewedKind(path, type);
+  return kind === null || isLeftOut(kind, without) ? null : kind;
 }
 
 export function skipped(reason: SkipReason): Verdict {

@@ -5,12 +5,11 @@ import type { CheckEntry, CheckInput, Finding } from "../shared/core/check.ts";
 import { DENIAL, verdictOfFault, WARNING } from "../shared/core/plan.ts";
 import type { DecisionSettings } from "../shared/core/context.ts";
 import { exemptionOf } from "../shared/core/exemptions.ts";
-import { reviewedKind } from "../shared/kinds.ts";
 import { OTHER_CHECKS } from "../shared/core/profiles.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
 import type { Inventory } from "../shared/core/inventory.ts";
-import { type Review, type ReviewContext, skipped, type Verdict, verdictOf } from "./review.ts";
+import { managedKind, type Review, type ReviewContext, skipped, type Verdict, verdictOf } from "./review.ts";
 import { runReview } from "./run-review.ts";
 
 /**
@@ -52,7 +51,7 @@ function reviewOf(
   const object = request.operation === "DELETE" ? request.oldObject : request.object;
   if (object === null) return skipped("no object");
   const { group, kind: kindName, name } = objectReference(object);
-  const kind = reviewedKind(path, { group, kind: kindName, name });
+  const kind = managedKind(path, { group, kind: kindName, name }, settings);
   if (kind === null || !isInScope(kind, request)) return skipped("not managed");
   const exemption = exemptionOf(request);
   if (exemption !== null) return skipped(exemption);
@@ -99,7 +98,7 @@ function validateExcess(
 ): Verdict | Promise<Verdict> {
   const { settings, source: { inventory, status } } = context;
   // The review of a deleted collection has no name.
-  const kind = reviewedKind(path, { ...request.kind, name: request.name === "" ? null : request.name });
+  const kind = managedKind(path, { ...request.kind, name: request.name === "" ? null : request.name }, settings);
   if (kind === null || !isInScope(kind, request)) return skipped("not managed");
   const stored = request.operation === "DELETE" && status.loaded ? storedObject(kind, request, inventory) : null;
   if (stored !== null) return validateObject({ ...request, oldObject: stored, excess: null }, path, context);

@@ -144,9 +144,11 @@ function webhookSettings(settings: Settings, addresses: ServerAddresses, tlsDir:
 
 const ANY_CLIENT = { clientCaFile: null, clientName: null };
 /** No API server calls the webhook, so it receives no Pods. */
-const NO_INJECTION = { sidecarImage: null, sidecarArgs: [], sidecarEnv: [], sidecarCaConfigMap: null };
+const NO_INJECTION = {
+  sidecarImage: null, sidecarArgs: [], sidecarEnv: [], sidecarCaConfigMap: null, sidecarRunAsUser: "none",
+};
 const NO_CLUSTER = { cluster: false, stateDir: null, kubeconfig: null, context: null };
-const NO_REFRESH = { namespace: null, autoControllerIdentity: [] };
+const NO_REFRESH = { namespace: null, autoControllerIdentity: [], noCapa: false };
 
 /** Returns the settings of the sidecar, which serves all controllers in local mode. */
 function sidecarSettings(

@@ -17,7 +17,7 @@ import { type CRD, definition } from "../crds.ts";
 /** The rights to identities and their Secrets, the roles of the users of CAPA, and the definition of an identity. */
 export const CAPA: readonly Part[] = [
   // The role of sidecars that serve CAPA, which users bind.
-  { objects: () => [clusterRole("identities", rightsOf("identities"))] },
+  { value: ".Values.capa.enabled", objects: () => [clusterRole("identities", rightsOf("identities"))] },
   {
     isPrinted: ({ autoControllerIdentity = [] }) => autoControllerIdentity.length > 0,
     value: "and .Values.reconciling .Values.autoControllerIdentity.enabled",

@@ -73,4 +73,6 @@ const IDENTITIES: ReadOnlyKind = {
   others: "other identities",
 };
 
-export const CAPA: FeaturePolicies = { policies: [clusterPolicy], readOnly: [IDENTITIES] };
+export const CAPA: FeaturePolicies = {
+  feature: "capa", policies: [clusterPolicy], updated: "clusters", readOnly: [IDENTITIES],
+};

@@ -8,15 +8,15 @@ import {
   RESOLVER_PREFIX, SELECTOR_ANNOTATIONS, SELECTOR_REQUIRED_ANNOTATION, USE_SELECTOR_ANNOTATION,
 } from "../../shared/core/annotation-keys.ts";
 import type { CheckEntry } from "../../shared/core/check.ts";
+import type { Feature } from "../../shared/core/context.ts";
 import {
   CHANGES_MORE_THAN_BOOKKEEPING, DELETES_OR_WAIVES, isSame, NOT_BEING_DELETED,
 } from "../../shared/core/conditions.ts";
 import { WEBHOOK } from "../../shared/core/installation.ts";
 import type { Kind } from "../../shared/core/kind.ts";
 import { fieldVariables, not, read, text, texts, type Variable } from "../../shared/formats/cel.ts";
-import { KINDS } from "../../shared/kinds.ts";
 import { rightsOf } from "../rbac.ts";
-import { EVERY_WRITE, namespacesOf, rulesOf, type WebhookOptions } from "../webhooks.ts";
+import { EVERY_WRITE, kindsOf, namespacesOf, rulesOf, type WebhookOptions } from "../webhooks.ts";
 import {
   isController, type Policy, type PolicyCheck, type PolicyLists, policyWithBinding, WAIVERS, waiverVariables,
 } from "./policy.ts";
@@ -71,11 +71,11 @@ export function controllerPolicy(
  * every kind. The policies of the other kinds contain the same check.
  */
 export function waiverPolicy(
-  lists: PolicyLists, { ackGroups }: Pick<WebhookOptions, "ackGroups">, others: readonly GuardedKind[],
+  lists: PolicyLists, options: Pick<WebhookOptions, "ackGroups" | "without">, others: readonly GuardedKind[],
 ): Policy {
   return {
     name: "waivers",
-    rules: KINDS.flatMap((kind) => (kind.waivers ? rulesOf(kind, kind.waivers, ackGroups) : [])),
+    rules: kindsOf(options).flatMap((kind) => (kind.waivers ? rulesOf(kind, kind.waivers, options.ackGroups) : [])),
     conditions: [DELETES_OR_WAIVES, {
       name: "is-checked",
       // Skips other objects of these types, and the CustomResourceDefinitions of other projects.
@@ -100,16 +100,22 @@ const ANNOTATIONS_CHANGE_ONLY_OUTPUTS = "variables.annotations.all(key, "
   + `${IS_OUTPUT}) && variables.oldAnnotations.all(key, key in variables.annotations || ${IS_OUTPUT})`;
 
 /** Returns the rules for the selectors, and for the kinds that the webhook reads with its role for resources. */
-function limitedKinds(ackGroups: readonly string[]): V1RuleWithOperations[] {
+function limitedKinds(
+  { ackGroups, ...options }: Pick<WebhookOptions, "ackGroups" | "without">,
+): V1RuleWithOperations[] {
   const any = { apiVersions: ["*"], operations: ["*"], scope: "*" };
-  return rightsOf("resources", [SELECTOR_GROUP, ...ackGroups]).map(({ apiGroups = [], resources = [] }) => ({
+  const rules = rightsOf("resources", { ...options, ackGroups: [SELECTOR_GROUP, ...ackGroups] });
+  return rules.map(({ apiGroups = [], resources = [] }) => ({
     ...any, apiGroups, resources: resources.flatMap((plural) => (plural === "*" ? ["*/*"] : [plural, `${plural}/*`])),
   }));
 }
 
 /** What a feature adds to the policies. */
 export interface FeaturePolicies {
+  readonly feature: Feature;
   readonly policies: readonly ((lists: PolicyLists) => Policy)[];
+  /** The objects whose annotations the webhook updates, in a message. */
+  readonly updated: string;
   /** What the webhook may create, and nothing else. */
   readonly readOnly: readonly ReadOnlyKind[];
 }
@@ -125,15 +131,26 @@ export interface ReadOnlyKind {
   readonly others: string;
 }
 
+/** Returns what the webhook may create, and what it may not write, in a message. */
+function limitsOf(readOnly: readonly ReadOnlyKind[]): string {
+  if (readOnly.length === 0) return ": it may not create or delete objects, or write subresources or IAMRoleSelectors";
+  const created = readOnly.map((one) => `, and create the ${one.created}`).join("");
+  return `${created}: it may not create other objects, delete objects, or write subresources, IAMRoleSelectors`
+    + readOnly.map(({ others }) => ` or ${others}`).join("");
+}
+
 /**
  * Returns the policy that limits the webhook's service account: of the objects that it reads with its role for
  * resources, it may only change annotations that the webhook writes. Of the other kinds, it may only create one object.
  * RBAC cannot limit a write to some fields or names.
  */
 export function serviceAccountPolicy(
-  options: Pick<WebhookOptions, "namespace" | "ackGroups" | "serviceAccount">, readOnly: readonly ReadOnlyKind[],
+  options: Pick<WebhookOptions, "namespace" | "ackGroups" | "serviceAccount" | "without">,
+  features: readonly FeaturePolicies[],
 ): readonly [V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding] {
-  const { namespace, ackGroups, serviceAccount = WEBHOOK.serviceAccount } = options;
+  const { namespace, serviceAccount = WEBHOOK.serviceAccount } = options;
+  const readOnly = features.flatMap((feature) => feature.readOnly);
+  const updated = ["ACK resources", ...features.map((feature) => feature.updated)].join(" and ");
   const user = `system:serviceaccount:${namespace}:${serviceAccount}`;
   const fix = `Grant other rights to another service account.`;
   const creations = readOnly.map(({ creates }) => read(creates.name));
@@ -143,7 +160,7 @@ export function serviceAccountPolicy(
   ];
   return policyWithBinding("service-account", {
     failurePolicy: "Fail",
-    matchConstraints: { matchPolicy: "Equivalent", resourceRules: limitedKinds(ackGroups) },
+    matchConstraints: { matchPolicy: "Equivalent", resourceRules: limitedKinds(options) },
     matchConditions: [{
       name: "is-the-webhook",
       expression: `request.userInfo.?username.orValue("") == ${text(user)}`,
@@ -158,16 +175,13 @@ export function serviceAccountPolicy(
     validations: [
       {
         expression: ["variables.isUpdate && variables.isOfResource", ...creations].join(" || "),
-        message: `${serviceAccount} may only update ACK resources and clusters`
-          + `${readOnly.map(({ created }) => `, and create the ${created}`).join("")}: it may not create other `
-          + "objects, delete objects, or write subresources, IAMRoleSelectors"
-          + `${readOnly.map(({ others }) => ` or ${others}`).join("")}. ${fix}`,
+        message: `${serviceAccount} may only update ${updated}${limitsOf(readOnly)}. ${fix}`,
         reason: "Forbidden",
       },
       {
         expression: `!variables.isUpdate || ${isSame("object", "oldObject", ["metadata"])} && `
           + isSame("object.metadata", "oldObject.metadata", MAINTAINED),
-        message: `${serviceAccount} may only change annotations of ACK resources and clusters. ${fix}`,
+        message: `${serviceAccount} may only change annotations of ${updated}. ${fix}`,
         reason: "Forbidden",
       },
       {

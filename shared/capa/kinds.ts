@@ -53,8 +53,8 @@ const MUTATES_CLUSTER: Condition = { name: "mutates-cluster", expression: `oldOb
 
 /** The identities of CAPA. */
 export const IDENTITY = {
-  id: "identity", types: IDENTITY_KINDS.map((kind) => `${kind}.${INFRASTRUCTURE_GROUP}`), path: "identities",
-  choosesRole: true, isReference: isIdentityReference, warnsOnly: OF_CAPA,
+  id: "identity", feature: "capa", types: IDENTITY_KINDS.map((kind) => `${kind}.${INFRASTRUCTURE_GROUP}`),
+  path: "identities", choosesRole: true, isReference: isIdentityReference, warnsOnly: OF_CAPA,
   served: {
     groups: [{ group: INFRASTRUCTURE_GROUP, plurals: IDENTITY_KINDS.map(identityPlural).toSorted() }],
     version: "*", scope: "*",
@@ -79,7 +79,7 @@ export const IDENTITY = {
 
 /** The objects that refer to an identity of CAPA. */
 export const CLUSTER = {
-  id: "cluster", types: REFERRER_KINDS.map(({ kind, group }) => `${kind}.${group}`), path: "clusters",
+  id: "cluster", feature: "capa", types: REFERRER_KINDS.map(({ kind, group }) => `${kind}.${group}`), path: "clusters",
   choosesRole: true, resembles: hasIdentity, warnsOnly: [byCAPA, ...CLEANUP],
   served: { groups: pluralsByGroup(REFERRER_KINDS), version: "*", scope: "Namespaced" },
   reviews: [
@@ -98,7 +98,8 @@ export const CLUSTER = {
 
 /** The objects that use the identity of their Cluster. */
 export const CLUSTER_PART = {
-  id: "cluster-part", types: isPartKind, path: "clusters", warnsOnly: [byCAPA, byClusterAPI, ...CLEANUP],
+  id: "cluster-part", feature: "capa", types: isPartKind, path: "clusters",
+  warnsOnly: [byCAPA, byClusterAPI, ...CLEANUP],
   served: { groups: pluralsByGroup(PART_KINDS), version: "*", scope: "Namespaced" },
   reviews: [{ ...USE, operations: EVERY_WRITE }], limit: CLUSTER.limit,
   rights: { "identity-tenant": [...READ, ...WRITE] },
@@ -106,13 +107,13 @@ export const CLUSTER_PART = {
 
 /** Objects that are probably meant to be identities of CAPA, or clusters. */
 export const IDENTITY_LIKE = {
-  id: "identity-like", types: isLikeCAPAKind, path: "identities",
+  id: "identity-like", feature: "capa", types: isLikeCAPAKind, path: "identities",
   choosesRole: true, isMisspelled: true, warnsOnly: OF_CAPA,
 } as const satisfies Kind;
 
 /** The Secrets of static identities, without their values. */
 export const SECRET = {
-  id: "secret", types: ["Secret."], path: null, warnsOnly: [], served: core("secrets", "Namespaced"),
+  id: "secret", feature: "capa", types: ["Secret."], path: null, warnsOnly: [], served: core("secrets", "Namespaced"),
   watch: {
     pageSize: PAGE, metadataOnly: true, parts: ["secrets"],
     // Not the annotations: the last-applied annotation of `kubectl apply` contains the values of the Secret.
@@ -124,7 +125,8 @@ export const SECRET = {
 
 /** The ConfigMap of the accounts of these Secrets. */
 export const IDENTITY_ACCOUNTS_MAP = {
-  id: "identity-accounts", types: ["ConfigMap."], names: (name) => name === IDENTITY_ACCOUNTS, path: null,
+  id: "identity-accounts", feature: "capa", types: ["ConfigMap."], names: (name) => name === IDENTITY_ACCOUNTS,
+  path: null,
   warnsOnly: [], served: core("configmaps", "Namespaced"),
   watch: {
     pageSize: PAGE, names: [IDENTITY_ACCOUNTS], parts: ["identityAccounts"],

@@ -7,6 +7,9 @@ import { controllersOf } from "../formats/names.ts";
 /** `ack` is the behavior of the shipped controllers. `extended` adds features of the proposals (docs/proposals.md). */
 export type Runtime = "ack" | "extended";
 
+/** What an installation can leave out, with all its kinds. `capa` is Cluster API Provider AWS. */
+export type Feature = "capa";
+
 /** The notice for `--runtime extended`. */
 export const EXTENDED_NOTICE = "--runtime extended: shipped ACK controllers do not support the additional selector "
   + "features, and can use other roles than this program; "
@@ -91,6 +94,8 @@ export interface DecisionSettings {
   /** Whether the manifests contain every Namespace and every CustomResourceDefinition of the cluster. */
   readonly isInputComplete: boolean;
   readonly injection: InjectionSettings;
+  /** The features that the installation leaves out: the webhook neither watches nor judges their objects. */
+  readonly without: ReadonlySet<Feature>;
 }
 
 type DecisionInput = Omit<
@@ -104,7 +109,8 @@ type DecisionInput = Omit<
   Partial<Pick<
     SettingsFor<"webhook">,
     | "waiverUsers" | "waiverGroups" | "capaServiceAccounts" | "clusterApiServiceAccounts" | "identitySecretNamespace"
-    | "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups"
+    | "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "sidecarRunAsUser" | "extraGroups"
+    | "noCapa"
   >> &
   Partial<Pick<SettingsFor<"lint">, "noWebhook" | "complete">> & {
     /** The namespaces of the webhook: of its Pod and of its Lease, if they are known. */
@@ -153,7 +159,13 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
     isWebhookInstalled: settings.noWebhook !== true,
     isInputComplete: settings.complete === true,
     injection: injectionSettings(settings),
+    without: leftOut(settings),
   };
+}
+
+/** Returns the features that the flags leave out. */
+export function leftOut({ noCapa = false }: Partial<Pick<SettingsFor<"webhook">, "noCapa">>): ReadonlySet<Feature> {
+  return new Set<Feature>(noCapa ? ["capa"] : []);
 }
 
 /** Returns the namespaces of the installation, or the default of the manifests if none is known. */

@@ -1,6 +1,6 @@
 import type { KindName } from "../formats/object-meta.ts";
 import type { Condition } from "./conditions.ts";
-import type { DecisionSettings } from "./context.ts";
+import type { DecisionSettings, Feature } from "./context.ts";
 import { SELECTOR_GROUP } from "./ack-groups.ts";
 import type { RoleSource } from "./inventory.ts";
 import type { ReviewedRequest, WarnContext, WarnRule } from "./exemptions.ts";
@@ -109,6 +109,8 @@ export type CountedAs = "selectors" | "resources" | "identities";
 /** A kind of objects that decisions read. */
 export interface Kind {
   readonly id: string;
+  /** The feature to which the kind belongs. Default: every installation has the kind. */
+  readonly feature?: Feature | undefined;
   /** The types of the kind as `KIND.GROUP`, or a function for types that no list can contain. */
   readonly types: readonly string[] | ((type: KindName) => boolean);
   /** Whether an object of this name is of the kind. Default: every object of the types. */
@@ -159,6 +161,11 @@ export interface Kind {
   readonly roles?: readonly RoleSource[];
   /** The verbs that each ClusterRole or Role grants, by its name without the name of the product. */
   readonly rights?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Returns whether an installation without these features lacks the kind. */
+export function isLeftOut({ feature }: Pick<Kind, "feature">, without: ReadonlySet<Feature>): boolean {
+  return feature !== undefined && without.has(feature);
 }
 
 /** Returns whether the checks only warn about a write of an object of the kind. */

@@ -75,6 +75,10 @@ export const IMAGE: Pattern = {
 export const SIDECAR_ARGUMENT: Pattern = {
   regexp: "^--[a-z]+(-[a-z]+)*(=[!-~]+)?$", meaning: "a flag of the sidecar, such as --base=identity-only",
 };
+/** A value of `--sidecar-run-as-user`. 0 is root, which `runAsNonRoot` rejects. */
+export const USER_ID: Pattern = {
+  regexp: "^(none|[1-9][0-9]{0,8}|1[0-9]{9})$", meaning: "none, or a user ID from 1 to 1999999999",
+};
 /** The prefixes of variables that `--sidecar-env` cannot set: they redirect calls, load code, or are flags. */
 export const RESERVED_VARIABLES = "(AWS_|ACK_ROLE_RESOLVER_|KUBERNETES_|NODE_|LD_|OPENSSL_|SSL_)";
 /** The variable with which Node.js uses HTTPS_PROXY and NO_PROXY. */

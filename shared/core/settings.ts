@@ -2,7 +2,7 @@ import { STS_AUDIENCE } from "./session.ts";
 import {
   ACCOUNT, ADDRESS, AUDIENCE, CHECK_SEVERITY, type Command, COUNT, type Definition, GROUP, HTTPS_URL,
   IDENTITY_NAMESPACE, IDENTITY_REFERENCE, IMAGE, LOOPBACK_URL, NAMESPACE, OBJECT_NAME, REGION, ROLE, SERVICE_ACCOUNT,
-  SIDECAR_ARGUMENT, SIDECAR_VARIABLE, USER_PATTERN, VERSION,
+  SIDECAR_ARGUMENT, SIDECAR_VARIABLE, USER_ID, USER_PATTERN, VERSION,
 } from "./setting-definition.ts";
 import { LIMITS } from "./limits.ts";
 import { PROFILE_NAMES } from "./profiles.ts";
@@ -172,6 +172,7 @@ export const SETTINGS = {
     flag: "--auto-controller-identity", type: "strings", value: "NS", bare: "none", pattern: IDENTITY_NAMESPACE,
     default: [], commands: ["webhook", "manifests"],
   },
+  noCapa: { flag: "--no-capa", ...BOOL, commands: ["webhook"] },
   listen: {
     flag: "--listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null,
     defaults: { webhook: "0.0.0.0:9443", sidecar: "127.0.0.1:9780", local: "127.0.0.1:9780" },
@@ -247,6 +248,10 @@ export const SETTINGS = {
   },
   sidecarCaConfigMap: {
     flag: "--sidecar-ca-config-map", type: "string", value: "NAME", pattern: OBJECT_NAME, default: null,
+    commands: ["webhook"],
+  },
+  sidecarRunAsUser: {
+    flag: "--sidecar-run-as-user", type: "string", value: "UID", pattern: USER_ID, default: "65532",
     commands: ["webhook"],
   },
   ...TRUST_SETTINGS,

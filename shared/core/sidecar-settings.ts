@@ -13,6 +13,8 @@ export interface InjectionSettings {
   readonly env: readonly JsonObject[];
   /** The ConfigMap, in the namespace of the Pod, with further CAs that the sidecar trusts; null for none. */
   readonly caConfigMap: string | null;
+  /** The user ID of the sidecar; null leaves it to the cluster, or else to the image. */
+  readonly runAsUser: number | null;
   /** Whether kubelets reach the sidecar by IPv6, as they reach the webhook. */
   readonly isDualStack: boolean;
   /** ACK groups that this release does not know. */
@@ -28,7 +30,8 @@ const SHARED = [
 ] as const;
 
 type SidecarSetting =
-  | "healthListen" | "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups";
+  | "healthListen" | "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "sidecarRunAsUser"
+  | "extraGroups";
 
 type Input =
   & Pick<SettingsFor<"webhook">, (typeof SHARED)[number]>
@@ -41,12 +44,14 @@ type Input =
 export function injectionSettings(settings: Input): InjectionSettings {
   const { sidecarImage: image = null, sidecarArgs: args = [], sidecarEnv = [], extraGroups = [] } = settings;
   const { sidecarCaConfigMap: caConfigMap = null } = settings;
+  const { sidecarRunAsUser: user = SETTINGS.sidecarRunAsUser.default } = settings;
   const isDualStack = settings.healthListen?.startsWith("[::]:") === true;
   const own = new Set(args.map(flagOf));
   const shared = SHARED.flatMap((name) => argumentsOf(name, settings)).filter((one) => !own.has(flagOf(one)));
   const all = [...shared, ...args];
   return {
-    image, args: all, env: sidecarEnv.map(variableOf), caConfigMap, isDualStack, extraGroups, closures: closuresIn(all),
+    image, args: all, env: sidecarEnv.map(variableOf), caConfigMap, runAsUser: user === "none" ? null : Number(user),
+    isDualStack, extraGroups, closures: closuresIn(all),
   };
 }
 

@@ -19,8 +19,6 @@ const STATE_VOLUME = "ack-role-resolver-state";
 const CA_VOLUME = "ack-role-resolver-ca";
 /** The volumes whose names are reserved, also those that the settings of the webhook do not add. */
 export const RESERVED_VOLUMES: ReadonlySet<string> = new Set([TOKEN_VOLUME, STATE_VOLUME, CA_VOLUME]);
-/** A user ID without a user: no image and no node assigns it. */
-const USER_ID = 65_532;
 
 /** The variables with which the SDK of the controller uses the sidecar. */
 export const CONTROLLER_VARIABLES: readonly JsonObject[] = [
@@ -67,7 +65,7 @@ const CA_VARIABLE: JsonObject = { name: "NODE_EXTRA_CA_CERTS", value: `${CA_DIR}
 /** Returns the container of the sidecar. */
 export function sidecarContainer(
   { image, group, env: ofController, mounts }: SidecarOptions,
-  { args, env: configured, caConfigMap, isDualStack }: InjectionSettings,
+  { args, env: configured, caConfigMap, runAsUser, isDualStack }: InjectionSettings,
 ): JsonObject {
   const hasCA = caConfigMap !== null;
   const env = [...configured, ...(hasCA ? [CA_VARIABLE] : []), ...ofController];
@@ -90,8 +88,8 @@ export function sidecarContainer(
     livenessProbe: { httpGet: { path: "/healthz", port: "health" } },
     resources: { requests: { cpu: "50m", memory: "128Mi" }, limits: { memory: "192Mi" } },
     securityContext: {
-      runAsNonRoot: true, runAsUser: USER_ID, allowPrivilegeEscalation: false, readOnlyRootFilesystem: true,
-      capabilities: { drop: ["ALL"] }, seccompProfile: { type: "RuntimeDefault" },
+      runAsNonRoot: true, ...(runAsUser !== null && { runAsUser }), allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] }, seccompProfile: { type: "RuntimeDefault" },
     },
     volumeMounts: [
       { name: TOKEN_VOLUME, mountPath: TOKEN_DIR }, { name: STATE_VOLUME, mountPath: STATE_DIR },

@@ -230,11 +230,17 @@ const COMBINATIONS: Partial<Record<Command, Combinations>> = {
   impact: (_, { html }) => ({
     "--html -: standard output has the report; pass a file": html === "-",
   }),
-  webhook: (has) => ({
+  webhook: (has, { sidecarRunAsUser: user }) => ({
     "--namespace: requires --cluster": has("namespace") && !has("cluster"),
     "--auto-controller-identity: requires --namespace": has("autoControllerIdentity") && !has("namespace"),
+    "--auto-controller-identity: has no effect with --no-capa; remove one of them":
+      has("autoControllerIdentity") && has("noCapa"),
+    [`${OF_IDENTITIES}: has no effect with --no-capa; remove one of them`]:
+      has("identitySecretNamespace") && has("noCapa"),
     "--sidecar-env: requires --sidecar-image": has("sidecarEnv") && !has("sidecarImage"),
     "--sidecar-ca-config-map: requires --sidecar-image": has("sidecarCaConfigMap") && !has("sidecarImage"),
+    "--sidecar-run-as-user: requires --sidecar-image":
+      user !== SETTINGS.sidecarRunAsUser.default && !has("sidecarImage"),
     "--client-ca-file, --client-name: set both or neither": has("clientCaFile") !== has("clientName"),
   }),
   sidecar: (has, { group, ...others }) => ({

@@ -37,7 +37,7 @@ export function fixedKindsOf({ types, served, watch }: Kind, namespace = ""): re
 }
 
 /** A kind that a definition defines, the parts of a cluster that contain it, and the store of its objects. */
-export interface ServedKind extends WatchedKind {
+export interface ServedKind extends WatchedKind, Pick<Kind, "feature"> {
   readonly parts: readonly string[];
   readonly store: StoreKey | null;
 }
@@ -56,7 +56,8 @@ export function servedKind(definition: JsonObject): ServedKind | null {
   const version = versionToList(field(spec, "versions"));
   const plural = stringAt(spec, "names", "plural");
   if (version === null || plural === null || stringAt(spec, "scope") !== scopeOf(known.watch, type)) return null;
-  return { ...type, version, plural, isDefined: true, pageSize, parts, store: storeOf(known), transform };
+  const { feature } = known;
+  return { ...type, feature, version, plural, isDefined: true, pageSize, parts, store: storeOf(known), transform };
 }
 
 /** Returns the store that lacks objects while the kind is not listed. */

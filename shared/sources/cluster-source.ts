@@ -1,6 +1,8 @@
 import { INVENTORY_KINDS, KINDS } from "../kinds.ts";
 import type { StoreKey } from "../core/store.ts";
 import { type SteadyClock, systemClock } from "../core/clock.ts";
+import type { Feature } from "../core/context.ts";
+import { isLeftOut } from "../core/kind.ts";
 import type { KubernetesAPI } from "../api/api.ts";
 import { Outage } from "../api/outage.ts";
 import type { WatchedKind } from "../api/watched-kind.ts";
@@ -26,6 +28,8 @@ export interface ClusterSourceOptions {
    * decisions on grants.
    */
   readonly resources?: { readonly extraGroups: readonly string[] } | undefined;
+  /** The features whose objects the source does not load, as if their kinds were not installed. Default: none. */
+  readonly without?: ReadonlySet<Feature> | undefined;
   /** Whether the source loads the installed identity kinds of CAPA if `resources` is not set. Default: false. */
   readonly identities?: boolean | undefined;
   /**
@@ -55,6 +59,8 @@ export interface ClusterSourceOptions {
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random?: () => number;
 }
+
+const NONE: ReadonlySet<Feature> = new Set();
 
 interface CARMMapsOptions {
   readonly namespace: string;
@@ -86,7 +92,7 @@ export class ClusterSource implements InventorySource {
   #loaded = false;
 
   constructor(options: ClusterSourceOptions) {
-    const { runtime, api, clock = systemClock, random = Math.random, resources, onObject } = options;
+    const { runtime, api, clock = systemClock, random = Math.random, resources, onObject, without = NONE } = options;
     const isForGrants = resources === undefined;
     const parts = loadedParts(options);
     const optional = optionalStores(parts);
@@ -101,7 +107,7 @@ export class ClusterSource implements InventorySource {
     const common = { api, clock, random, inventory, outage: this.#outage, onChange: () => this.#onChange() };
     this.#resources = new ResourceInformers({
       ...common, observe, extraGroups: resources?.extraGroups ?? [],
-      isWatched: (kind) => kind.parts.some((part) => parts.has(part)),
+      isWatched: (kind) => !isLeftOut(kind, without) && kind.parts.some((part) => parts.has(part)),
     });
     const updateResources: InformerOptions["onObjects"] = (put, removed) => this.#resources.update(put, removed);
     this.#informers = watchedKinds(optional).map((watched) => {

@@ -46,9 +46,9 @@ const POLICIES = [
 test("renders all parts in the order in which they must be applied, with the webhooks last", (t) => {
   t.same(manifestObjects("all", OUTSIDE).map((object) => stringAt(object, "kind")), [
     "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "ClusterRole", "ClusterRoleBinding",
-    "Role", "RoleBinding", "ClusterRole", "ClusterRole", "ClusterRole", "ConfigMap", "ConfigMap", "ConfigMap",
-    "Role", "RoleBinding", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ServiceAccount", "Secret",
-    "Secret", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ClusterRole", ...POLICIES,
+    "Role", "RoleBinding", "ClusterRole", "ClusterRole", "ClusterRole", "ConfigMap", "ConfigMap", "ConfigMap", "Role",
+    "RoleBinding", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ServiceAccount", "Secret", "Secret",
+    "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ClusterRole", ...POLICIES,
     "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
   ]);
   t.end();

@@ -59,7 +59,9 @@ test("the resources role only allows reading the ACK groups and the CAPA kinds t
     { apiGroups: [infrastructure?.[0]], resources: [...IDENTITIES, ...infrastructure?.[1] ?? []].toSorted(), verbs },
     { apiGroups: [controlPlane?.[0]], resources: controlPlane?.[1], verbs },
   ]);
-  const [rule] = rightsOf("resources", knownGroups(["zzz.services.k8s.aws", "s3.services.k8s.aws"]));
+  const [rule] = rightsOf("resources", {
+    ackGroups: knownGroups(["zzz.services.k8s.aws", "s3.services.k8s.aws"]),
+  });
   t.same(rule?.apiGroups, [...ACK_GROUPS, "zzz.services.k8s.aws"]);
   for (const group of rule?.apiGroups ?? []) {
     t.match(group, /^[a-z0-9]+\.services\.k8s\.aws$/, "no wildcard, and not the group of the selectors");

@@ -34,8 +34,10 @@ export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   isWebhookInstalled: true,
   isInputComplete: false,
   injection: {
-    image: null, args: [], env: [], caConfigMap: null, isDualStack: false, extraGroups: [], closures: NOTHING_CLOSED,
+    image: null, args: [], env: [], caConfigMap: null, runAsUser: 65_532, isDualStack: false, extraGroups: [],
+    closures: NOTHING_CLOSED,
   },
+  without: new Set(),
 };
 
 export function selectorObject(name: string, spec: unknown, metadata: JsonObject = {}): JsonObject {

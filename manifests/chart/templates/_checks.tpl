@@ -63,6 +63,14 @@
 {{- if and .Values.autoControllerIdentity.enabled (not .Values.reconciling) }}
   {{- fail "reconciling: must be true, because autoControllerIdentity.enabled is true" }}
 {{- end }}
+{{- if not .Values.capa.enabled }}
+  {{- $of := pick .Values "identityRoles" "identitySecretNamespace" "serviceAccountIdentityCRD" }}
+  {{- range $name, $value := set $of "autoControllerIdentity.enabled" .Values.autoControllerIdentity.enabled }}
+    {{- if $value }}
+      {{- fail (printf "capa.enabled: must be true, because %s is set; to leave Cluster API out, remove %s" $name $name) }}
+    {{- end }}
+  {{- end }}
+{{- end }}
 {{- if and .Values.injection.enabled (eq .Values.ackSystemNamespace .Release.Namespace) }}
   {{- fail (printf "injection.enabled: must be false in the namespace %q of the ACK controllers, because the webhook injects no sidecar in its own namespace; install the chart in another namespace" .Release.Namespace) }}
 {{- end }}

@@ -186,6 +186,12 @@ two replicas cannot share a node, so an update on as few nodes as replicas has t
 {{- end }}
 {{- end }}
 
+{{/* The user ID of sidecars, none without one, or empty for that of the program. The argument is `injection`. */}}
+{{- define "ack-role-resolver.sidecarUser" -}}
+{{- $user := kindIs "invalid" .runAsUser | ternary "none" (toString (int64 .runAsUser)) }}
+{{- if ne $user "65532" }}{{ $user }}{{ end }}
+{{- end }}
+
 {{/*
 The data of the ConfigMap from which running sidecars learn the profile, as JSON: the profile, and the flags of
 `injection.args` that override it (shared/core/closures.ts).

@@ -7,8 +7,8 @@ import { objectAt } from "../../webhook/reviews.ts";
 import type { InjectionSettings } from "../../../shared/core/sidecar-settings.ts";
 
 export const INJECTION: InjectionSettings = {
-  image: "registry.example.com/resolver:1", args: [], env: [], caConfigMap: null, isDualStack: false, extraGroups: [],
-  closures: NOTHING_CLOSED,
+  image: "registry.example.com/resolver:1", args: [], env: [], caConfigMap: null,
+  runAsUser: 65_532, isDualStack: false, extraGroups: [], closures: NOTHING_CLOSED,
 };
 
 /** Returns the Pod after the webhook has patched it. */

@@ -61,7 +61,6 @@ const INPUT = {
 
 test("decisionSettings returns the last severity that is set for each check, and no waiver users offline", (t) => {
   t.same(decisionSettings(INPUT), {
-    enforcedSeverities: null,
     mode: "selectors",
     runtime: "extended",
     region: "eu-west-1",
@@ -80,6 +79,7 @@ test("decisionSettings returns the last severity that is set for each check, and
     controllerUsers: ["ack-*", "arn:aws:sts::1:assumed-role/A/*"],
     tenantLabels: [],
     allowedEndpointHosts: [],
+    enforcedSeverities: null,
     checkSeverities: new Map([
       ["IRS-03", "deny"],
       ["IRS-15", "off"],
@@ -93,11 +93,18 @@ test("decisionSettings returns the last severity that is set for each check, and
     injection: {
       image: null, args: ["--team-level-carm", "--ack-system-namespace=ack", "--runtime=extended"], extraGroups: [],
       closures: NOTHING_CLOSED,
-      env: [], caConfigMap: null, isDualStack: false,
+      env: [], caConfigMap: null, runAsUser: 65_532, isDualStack: false,
     },
+    without: new Set(),
   });
   const waivers = { waiverUsers: ["u"], waiverGroups: ["g"] };
   t.match(decisionSettings({ ...INPUT, ...waivers }), waivers);
+  t.end();
+});
+
+test("decisionSettings leaves out the features that flags switch off", (t) => {
+  t.same(decisionSettings({ ...INPUT, noCapa: true }).without, new Set(["capa"]));
+  t.same(decisionSettings({ ...INPUT, noCapa: false }).without, new Set());
   t.end();
 });
 

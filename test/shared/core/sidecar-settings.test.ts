@@ -47,6 +47,23 @@ test("--sidecar-env rejects variables that redirect calls, load code or are flag
   });
 });
 
+test("--sidecar-run-as-user sets the user of sidecars, or leaves it to the cluster", async (t) => {
+  const userOf = (sidecarRunAsUser?: string): number | null => {
+    const own = sidecarRunAsUser === undefined ? {} : { sidecarRunAsUser };
+    return injectionSettings(readSettings("webhook", { ...WEBHOOK, sidecarImage: "a:1", ...own }, {})).runAsUser;
+  };
+  t.same([userOf(), userOf("1000680000"), userOf("none")], [65_532, 1_000_680_000, null]);
+  for (const invalid of ["0", "root", "-1", "2147483648", "1e3", ""]) {
+    t.throws(() => userOf(invalid), {
+      message: "--sidecar-run-as-user: expected none, or a user ID from 1 to 1999999999",
+    }, invalid);
+  }
+  t.throws(() => readSettings("webhook", { ...WEBHOOK, sidecarRunAsUser: "none" }, {}), {
+    message: "--sidecar-run-as-user: requires --sidecar-image",
+  });
+  readSettings("webhook", { ...WEBHOOK, sidecarRunAsUser: "65532" }, {});
+});
+
 test("sidecars answer probes by IPv6 if the webhook does", async (t) => {
   const isDualStack = (healthListen: string): boolean => (
     injectionSettings(readSettings("webhook", { ...WEBHOOK, healthListen }, {})).isDualStack
@@ -55,7 +72,8 @@ test("sidecars answer probes by IPv6 if the webhook does", async (t) => {
 });
 
 const NONE = {
-  image: null, args: [], env: [], caConfigMap: null, isDualStack: false, extraGroups: [], closures: NOTHING_CLOSED,
+  image: null, args: [], env: [], caConfigMap: null, runAsUser: 65_532, isDualStack: false, extraGroups: [],
+  closures: NOTHING_CLOSED,
 };
 
 test("commands without an injection inject no sidecar", async (t) => {

@@ -2,6 +2,7 @@ import { type Test, test } from "tap";
 import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { injectionPatch } from "../../../shared/injection/injection.ts";
 import { decodePod } from "../../../shared/core/pod.ts";
+import { objectAt } from "../../webhook/reviews.ts";
 import { type Identity, POD_IDENTITY, WEB_IDENTITY, withEKSIdentity } from "../../fixtures/eks-identity.ts";
 import { CONTROLLER, controllerPod } from "../../fixtures/pods.ts";
 import { containerOf, injected, INJECTION, mountsOf, sorted, variablesOf } from "../core/injected.ts";
@@ -186,6 +187,25 @@ test("in a cluster with IPv6, only probes reach the sidecar from outside its Pod
   const pod = injected(controllerPod(), { ...INJECTION, isDualStack: true });
   const listening = [field(containerOf(pod, SIDECAR), "args")].flat().filter((one) => String(one).includes("listen"));
   t.same(listening, ["--health-listen=[::]:9781"]);
+});
+
+test("gives the sidecar the user of the settings, and none where the cluster chooses it", async (t) => {
+  const of = (runAsUser: number | null): unknown => {
+    const settings = { ...INJECTION, runAsUser };
+    const pod = injected(controllerPod(), settings);
+    t.same(injectionPatch(decodePod(pod), settings), [], "the patch of a patched Pod is empty");
+    t.same(injectionPatch(decodePod(pod), INJECTION), [], "the user of a running sidecar does not change");
+    return field(containerOf(pod, SIDECAR), "securityContext");
+  };
+  const restricted = {
+    runAsNonRoot: true, allowPrivilegeEscalation: false, readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"] }, seccompProfile: { type: "RuntimeDefault" },
+  };
+  t.same(of(65_532), { ...restricted, runAsUser: 65_532 });
+  t.same(of(1000), { ...restricted, runAsUser: 1000 });
+  const free = of(null);
+  t.same(free, restricted);
+  t.notOk("runAsUser" in objectAt(free));
 });
 
 test("adds the variables and the CA of the settings", async (t) => {

@@ -125,6 +125,11 @@ const FAULTS: readonly Row[] = [
     "webhook", { ...WEBHOOK, autoControllerIdentity: ["none"] }, {},
     ["--auto-controller-identity: requires --namespace"],
   ],
+  ["webhook", { ...IN_CLUSTER, noCapa: true }, {}, []],
+  ["webhook", { ...IN_CLUSTER, noCapa: true, autoControllerIdentity: ["none"], identitySecretNamespace: "capa" }, {}, [
+    "--auto-controller-identity: has no effect with --no-capa; remove one of them",
+    "--identity-secret-namespace: has no effect with --no-capa; remove one of them",
+  ]],
   ["sidecar", { ...SIDECAR, profileNamespace: "a" }, {}, ["--profile-namespace: requires --cluster"]],
   ["sidecar", { ...IDENTITIES, from: [], cluster: true, group: CAPA }, {}, []],
   ["sidecar", { ...IDENTITIES, group: CAPA }, {}, [

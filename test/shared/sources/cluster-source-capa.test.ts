@@ -68,3 +68,22 @@ test("a source for a sidecar loads the identities, but not the objects that refe
   t.equal(source.inventory.includes(REFERRERS), false);
   t.notMatch(cluster.lists.join(" "), CLUSTERS);
 });
+
+test("a source without CAPA is loaded without any right to its kinds, as if CAPA were not installed", async (t) => {
+  const { cluster, source } = await fakeCluster(t, [...DEFINITIONS, definition("s3.services.k8s.aws", "Bucket")], {
+    without: new Set(["capa"]),
+  });
+  for (const path of [ROLES, CLUSTERS]) cluster.errors.set(path, { status: 403 });
+  cluster.objects.set(CLUSTERS, [awsCluster]);
+  await source.start();
+  t.match(source.status, { loaded: true, fault: null });
+  t.match(source.progress, { faulty: 0 });
+  t.equal(source.positionOf("AWSCluster"), null);
+  t.ok(source.positionOf("Bucket"), "the other kinds are loaded");
+  const { inventory } = source;
+  t.ok(inventory.includes(IDENTITIES) && inventory.includes(REFERRERS));
+  t.same([inventory.of(IDENTITIES).size, inventory.of(REFERRERS).size], [0, 0]);
+  const requested = [...cluster.lists, ...cluster.watches.keys()].join(" ");
+  t.notMatch(requested, CAPA);
+  t.match(requested, "buckets");
+});
