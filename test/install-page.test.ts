@@ -27,7 +27,7 @@ test("the installation guide shows values that the chart accepts", (t) => {
 
 test("the installation guide finds the selectors that cannot be applied without the webhook", async (t) => {
   const [, flags = ""] = /^npx --no-install ack-role-resolver (lint --no-webhook) /m.exec(PAGE) ?? [];
-  const [, spec = ""] = /for example `(namespaceSelector: [^`]*)`/.exec(PAGE) ?? [];
+  const [, spec = ""] = /for example\s`(namespaceSelector: [^`]*)`/.exec(PAGE) ?? [];
   const selector = (text: string): string => (
     "apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: {name: a}\n"
       + `spec:\n  arn: arn:aws:iam::111122223333:role/a\n  ${text}\n`

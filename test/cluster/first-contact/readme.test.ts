@@ -91,7 +91,7 @@ async function observes(t: Test, shell: Shell, nodeImage: string): Promise<void>
   const install = built.slice(built.indexOf("helm install"));
   await shell.cluster.loadArchive(shell.loaded);
   const notes = await output(shell, install);
-  t.match(notes, "The profile observe admits everything.");
+  t.match(notes, "The profile observe denies almost nothing.");
   const calls = async (): Promise<boolean> => (await applied(shell)).stderr.includes("IRS-03 (would be denied)");
   t.ok(await until(calls), "kubectl warns");
   t.equal((await applied(shell)).code, 0);
