@@ -35,18 +35,34 @@ export interface LabelGuess {
   readonly meant: readonly MeantName[];
 }
 
-/**
- * Yields what a label selector probably means by each key and value that no object has. The time depends only on the
- * selector, because the labels are indexed.
- */
-export function* labelGuesses([path, selector]: LocatedLabels, names: LabelNames): Iterable<LabelGuess> {
+/** The number of keys, values or names of one selector for which a similar one is searched. More take long. */
+export const MAX_SEARCHED = 20;
+
+/** Yields what a label selector probably means by each of the first 20 keys and values that no object has. */
+export function* labelGuesses([path, selector]: LocatedLabels, labels: LabelNames): Iterable<LabelGuess> {
   const { matchLabels, matchExpressions } = selector;
+  const names = searchedFew(labels);
   const pairs = new Map(matchLabels);
   for (const [key, value] of pairs) yield* pairGuess([...path, "matchLabels", { key }], [key, value], { pairs, names });
   for (const [i, expression] of matchExpressions.entries()) {
     const requires = expression.operator === "In" || expression.operator === "Exists";
     if (requires) yield* expressionGuesses([...path, "matchExpressions", i], expression, names);
   }
+}
+
+/** Returns labels that find something similar to the first keys and values only. */
+function searchedFew(labels: LabelNames): LabelNames {
+  let searched = 0;
+  return {
+    count: (key, value) => labels.count(key, value),
+    nearest: (key, value) => {
+      if (searched === MAX_SEARCHED) return NOTHING;
+      const near = labels.nearest(key, value);
+      const exists = near.part === "value" && (value === null || labels.count(key, value) > 0);
+      if (!exists) searched += 1;
+      return near;
+    },
+  };
 }
 
 /** Returns what is wrong, after the start `no namespace has`. */
@@ -114,3 +130,4 @@ function labelText(key: string, value: string): string {
 }
 
 const NONE: readonly never[] = [];
+const NOTHING: NearLabel = { part: "value", names: NONE, isSure: false };

@@ -11,7 +11,7 @@ import type { InventoryContext, StoreKey, Stores } from "../core/store.ts";
 import { type UnknownPart, unknownPart } from "../core/type-index.ts";
 import { type FieldPath, isSame } from "../formats/json.ts";
 import { bundledTypes } from "./bundled-types.ts";
-import { labelGuesses } from "./label-guesses.ts";
+import { labelGuesses, MAX_SEARCHED } from "./label-guesses.ts";
 import { type ComparedResource, conditionsOf } from "./selector-conditions.ts";
 import type { JudgedSelector } from "./selector.ts";
 import { SELECTORS, type SelectorStore } from "./selectors.ts";
@@ -112,8 +112,10 @@ export class MissIndex {
   }
 
   *#misspellingsIn(selector: EffectiveSelector): Iterable<Indexed> {
-    for (const [i, written] of [...selector.namespaces ?? []].entries()) {
-      for (const meant of this.#namespaces.has(written) ? [] : this.#namespaces.misspelledBy(written)) {
+    const unknown = Array.from(selector.namespaces ?? [], (written, i) => ({ written, i }))
+      .filter(({ written }) => !this.#namespaces.has(written));
+    for (const { written, i } of unknown.slice(0, MAX_SEARCHED)) {
+      for (const meant of this.#namespaces.misspelledBy(written)) {
         const path = [...NAMES, i];
         const edits = [set(path, meant)];
         yield { key: `namespace ${meant}`, selector, condition: NAMES, written, meant, edits };

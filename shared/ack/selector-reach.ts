@@ -13,7 +13,7 @@ import { type Fault, isComplete, type QuickCheck, type ScanningCheck } from "../
 import { misspelledNamespace } from "../core/fault-texts.ts";
 import { applyEdits, meant, type Repair, unsafe } from "../core/repair.ts";
 import { judgeSelector } from "./judge-selector.ts";
-import { guessRepairs, guessText, type LabelGuess, labelGuesses } from "./label-guesses.ts";
+import { guessRepairs, guessText, type LabelGuess, labelGuesses, MAX_SEARCHED } from "./label-guesses.ts";
 import { RESOURCES } from "./resources.ts";
 import type { SelectorChange } from "./selector-change.ts";
 import { NEEDS } from "../core/requirements.ts";
@@ -24,8 +24,9 @@ export const IRS_10: QuickCheck<SelectorChange> = {
   requires: [NEEDS.namespaces, NEEDS.complete],
   when: ({ spec }) => (spec.namespaceSelector?.names ?? NONE).length > 0,
   *find({ spec, inventory }): Iterable<Fault> {
-    for (const [path, name] of unknownNamespaces(spec, inventory)) {
-      yield { path, message: `namespace ${quote(name)} does not exist`, repairs: nameRepairs(path, name, inventory) };
+    for (const [i, [path, name]] of unknownNamespaces(spec, inventory).entries()) {
+      const repairs = i < MAX_SEARCHED ? nameRepairs(path, name, inventory) : NONE;
+      yield { path, message: `namespace ${quote(name)} does not exist`, repairs };
     }
   },
 };
@@ -46,7 +47,7 @@ export const IRS_10_OF_SOME: QuickCheck<SelectorChange> = {
   requires: [],
   when: (context) => !isComplete(context),
   *find({ spec, inventory }): Iterable<Fault> {
-    for (const [path, name] of unknownNamespaces(spec, inventory)) {
+    for (const [path, name] of unknownNamespaces(spec, inventory).slice(0, MAX_SEARCHED)) {
       const message = misspelledNamespace(inventory, name);
       if (message !== null) yield { path, message, repairs: unsafe(nameRepairs(path, name, inventory)) };
     }
@@ -87,11 +88,12 @@ function guessesIn(path: FieldPath, selector: LabelSelectorSpec | null, labels: 
   return selector === null ? NONE : labelGuesses([path, selector], labels);
 }
 
-function* unknownNamespaces(spec: SelectorSpec, { namespaces }: Inventory): Iterable<readonly [FieldPath, string]> {
-  for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
-    const isKnown = namespaces.has(name) || namespaceNameFaults(name).length > 0;
-    if (!isKnown) yield [["spec", "namespaceSelector", "names", i], name];
-  }
+function unknownNamespaces(
+  spec: SelectorSpec, { namespaces }: Inventory,
+): readonly (readonly [path: FieldPath, name: string])[] {
+  return (spec.namespaceSelector?.names ?? NONE)
+    .map((name, i) => [["spec", "namespaceSelector", "names", i], name] as const)
+    .filter(([, name]) => !namespaces.has(name) && namespaceNameFaults(name).length === 0);
 }
 
 export const IRS_22: ScanningCheck<SelectorChange> = {
@@ -133,7 +135,8 @@ const MAX_TRIED = 3;
 /** Returns the repairs of one name or label after which the selector selects a namespace or a resource. */
 function* reachingRepairs(change: SelectorChange): Paced<readonly Repair[]> {
   const { inventory, spec } = change;
-  const named = [...unknownNamespaces(spec, inventory)].map(([path, name]) => nameRepairs(path, name, inventory));
+  const named = unknownNamespaces(spec, inventory).slice(0, MAX_SEARCHED)
+    .map(([path, name]) => nameRepairs(path, name, inventory));
   const labelled = [...namespaceGuesses(spec, inventory)].map(guessRepairs);
   const tried = [...named, ...labelled].filter((repairs) => repairs.length > 0);
   for (const repairs of tried.slice(0, MAX_TRIED)) {

@@ -71,6 +71,9 @@ export function shortestOf(sorted: readonly string[]): string | null {
   return first !== null && sorted.every((name) => name.startsWith(first)) ? first : null;
 }
 
+/** What more names share tells nothing of which one is meant, and comparing each one with the text takes long. */
+const MAX_SHARING = 20;
+
 /** A form that abbreviates more names tells nothing. */
 const MAX_LONGER = 3;
 
@@ -78,13 +81,17 @@ const MAX_LONGER = 3;
 const MIN_START = 3;
 
 /**
- * A set of names that finds the one that a user meant. The time of a lookup does not depend on the number of names, and
- * what it returns is sorted, so that a message does not depend on the order of the names.
+ * A set of names that finds the one that a user meant. However many names there are, `misspelled` and `similar` compare
+ * the text with at most 20 of them for each of its letters; `nearest` sorts all names that the text abbreviates, and
+ * `guesses` and `startingWith` can compare it with all names. What is returned is sorted, so that a message does not
+ * depend on the order of the names.
  */
 export class NameIndex {
   readonly names: ReadonlySet<string>;
-  /** By each word that differs in at most one letter that is missing: two misspellings of a word share such a key. */
+  /** By the plain form. */
   #byWord: ReadonlyMap<string, readonly string[]> | null = null;
+  /** By each plain form without one letter: `bucket` and `backet` share `bcket`. */
+  #byShorter: ReadonlyMap<string, readonly string[]> | null = null;
   /** By each form that abbreviates it. */
   #byShortForm: ReadonlyMap<string, readonly string[]> | null = null;
   /** By each prefix that has at least half of the letters. */
@@ -145,17 +152,25 @@ export class NameIndex {
     return [...this.names].filter((name) => plain(name).startsWith(start)).toSorted(compareText);
   }
 
-  /** Returns the names of which the text is a misspelling. */
+  /** Returns the names of which the text is a misspelling. Ignores those that share the same form with many others. */
   misspelled(text: string): readonly string[] {
     if (text.length > MAX_LENGTH) return [];
-    this.#byWord ??= indexBy(this.names, (name) => withoutOneLetter(plain(name)));
+    this.#byWord ??= indexBy(this.names, (name) => [plain(name)]);
+    this.#byShorter ??= indexBy(this.names, (name) => withoutOneLetter(plain(name)));
     const word = plain(text);
-    const keys = [...withoutOneLetter(word), ...singulars(word)];
-    const found = new Set(keys.flatMap((key) => this.#byWord?.get(key) ?? []));
+    const keys = [word, ...withoutOneLetter(word)];
+    const found = new Set([
+      ...fewAt(this.#byWord, [...keys, ...singulars(word)]), ...fewAt(this.#byShorter, keys),
+    ]);
     const misspelled = [...found].filter((name) => isMisspelled(text, name)).toSorted(compareText);
     const same = misspelled.filter((name) => plain(name) === word);
     return same.length > 0 ? same : misspelled;
   }
+}
+
+/** Returns the names at the keys that few names share. */
+function fewAt(index: ReadonlyMap<string, readonly string[]>, keys: readonly string[]): readonly string[] {
+  return keys.map((key) => index.get(key) ?? []).filter((names) => names.length <= MAX_SHARING).flat();
 }
 
 /** Returns the names that differ least from the text, and in at most a third of its letters, sorted. */
@@ -200,8 +215,9 @@ function indexBy(names: Iterable<string>, keysOf: (name: string) => Iterable<str
   return index;
 }
 
+/** Returns the word without each of its letters. Digits are never a slip. */
 function withoutOneLetter(word: string): string[] {
-  return [word, ...Array.from(word, (_, i) => word.slice(0, i) + word.slice(i + 1))];
+  return [...word.matchAll(/[^0-9]/g)].map(({ index }) => word.slice(0, index) + word.slice(index + 1));
 }
 
 function longPrefixes(word: string): string[] {

@@ -31,6 +31,15 @@ const label = (key: string, value: string): JsonObject => (
   { namespaceSelector: { names: [], labelSelector: { matchLabels: { [key]: value } } } }
 );
 
+test("compares the first 20 names of a selector that no namespace has", (t) => {
+  const others = Array.from({ length: 20 }, (_, i) => `other-${i}`);
+  t.equal(told([selector("typo", names(...others, "taem-a"))]).message, "");
+  t.match(told([selector("typo", names(...others.slice(1), "taem-a"))]), {
+    message: 'IAMRoleSelector typo has "taem-a"; perhaps team-a was meant',
+  });
+  t.end();
+});
+
 test("names the selector whose misspelled namespace, label or kind is that of the resource", (t) => {
   t.same(told([selector("typo", names("other", "taem-a"))]), {
     message: 'IAMRoleSelector typo has "taem-a"; perhaps team-a was meant',

@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { NamespaceStore } from "../../../shared/core/namespaces.ts";
 import { RESOURCES } from "../../../shared/ack/resources.ts";
 import { runChecks } from "../../../shared/judges.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
@@ -32,6 +33,19 @@ testRows("IRS-10: in manifests that may lack namespaces, warns about names that 
   ["a missing hyphen", "teama", /perhaps team-a was meant/],
   ...["payments", "team-b", "team", "app-10", "app-2", "pay", "Payments"].map((name) => [name, name] as const),
 ]);
+
+test("IRS-10 searches a similar name for the first 20 unknown names of a selector", (t) => {
+  const known = [namespaceObject("payments-19"), namespaceObject("payments-20")];
+  const change = { arn: ROLE, namespaceSelector: { names: Array.from({ length: 500 }, (_, i) => `paymnets-${i}`) } };
+  const inManifests = changeLines("IRS-10", change, { origin: "file", known });
+  t.equal(inManifests.length, 1);
+  t.match(inManifests[0], /Write "payments-19"\.$/);
+  const { value: misspelledBy } = Object.getOwnPropertyDescriptors(NamespaceStore.prototype).misspelledBy;
+  const calls = t.capture(NamespaceStore.prototype, "misspelledBy", misspelledBy);
+  t.ok(changeLines("IRS-10", change, { known }).some((line) => line.endsWith('Write "payments-19".')));
+  t.ok(calls().length <= 100, "20 for each check, not 500");
+  t.end();
+});
 
 testRows("IRS-10: in manifests, warns about a label that is similar to that of a namespace", ([key, value]: string[]) =>
   changeLines("IRS-10", { arn: ROLE, namespaceSelector: { labelSelector: { matchLabels: { [`${key}`]: value } } } }, {

@@ -1,4 +1,4 @@
-import { test } from "tap";
+import { type Test, test } from "tap";
 import { closest, isMisspelled, NameIndex } from "../../../shared/formats/nearest.ts";
 
 test("a misspelling differs in case, punctuation, number, or in one letter", (t) => {
@@ -59,7 +59,10 @@ test("an index finds names that abbreviate the text or that it abbreviates, if n
 });
 
 test("the index finds what a comparison with each name finds", (t) => {
-  const names = ["bucket", "bucketpolicy", "table", "tables", "role", "rule", "api", "app", "vpc", "queue", "key"];
+  const names = [
+    "bucket", "bucketpolicy", "table", "tables", "role", "rule", "api", "app", "vpc", "queue", "key",
+    "team-1", "team-12", "team-2a",
+  ];
   const index = new NameIndex(names);
   const texts = names.flatMap((name) => names.map((other) => name.slice(0, 3) + other.slice(2)));
   for (const text of texts) {
@@ -68,6 +71,52 @@ test("the index finds what a comparison with each name finds", (t) => {
   }
   t.end();
 });
+
+/** The number of places for hyphens in which the names differ. */
+const HYPHENS = 11;
+/** Returns a name that differs from the others only in its hyphens. */
+function hyphenated(number: number): string {
+  return Array.from("abcdefghijkl", (letter, i) => ((number >> i) % 2 === 1 ? `${letter}-` : letter)).join("");
+}
+
+test("ignores names that differ only in punctuation if there are more than 20", (t) => {
+  const names = Array.from({ length: 21 }, (_, i) => hyphenated(i));
+  t.equal(new NameIndex(names.slice(1)).misspelled("ABCDEF-ghijkl").length, 20);
+  t.same(new NameIndex(names).misspelled("ABCDEF-ghijkl"), []);
+  t.end();
+});
+
+test("finds a name although many others have one letter more", (t) => {
+  const index = new NameIndex(["team", ...Array.from("abcdefghijklmnopqrstuvwxy", (letter) => `team-${letter}`)]);
+  for (const text of ["Team", "teamz", "te-am"]) t.ok(index.misspelled(text).includes("team"), text);
+  t.same(index.misspelled("taem-b"), ["team-b"]);
+  t.same(index.misspelled("Team-B"), ["team-b"]);
+  const numbered = new NameIndex(["pr-3", ...Array.from({ length: 99 }, (_, i) => `pr-3${i}`)]);
+  t.same(numbered.misspelled("pr3"), ["pr-3"]);
+  t.end();
+});
+
+test("compares a text with few of 2,000 names", (t) => {
+  const alike = Array.from({ length: 2 ** HYPHENS }, (_, i) => hyphenated(i));
+  const inserted = Array.from({ length: 2000 }, (_, i) => `abcdef${String.fromCodePoint(0x4e00 + i)}ghijkl`);
+  t.ok(comparisons(t, alike, hyphenated(2 ** HYPHENS)) <= 20);
+  t.ok(comparisons(t, inserted, "abcdefghijkl") <= 20);
+  t.ok(comparisons(t, [...inserted, "abcdefghijk"], "abcdefghijkl") >= 1, "the others are compared");
+  t.end();
+});
+
+/** Returns how often a lookup compares the text with a name: each time, the text is converted to lower case. */
+function comparisons(t: Test, names: readonly string[], text: string): number {
+  const index = new NameIndex(names);
+  index.misspelled("x");
+  const { value: original } = Object.getOwnPropertyDescriptors(String.prototype).toLowerCase;
+  const calls = t.capture(String.prototype, "toLowerCase", original);
+  index.misspelled(text);
+  // At least two calls are needed for each name, and one for the text.
+  const count = Math.floor((calls().length - 1) / 2);
+  calls.restore();
+  return count;
+}
 
 test("guesses a name if its start was written, or if a third of the letters or one differs", (t) => {
   const rows: readonly (readonly [text: string, names: readonly string[], meant: string | null])[] = [
