@@ -11,7 +11,8 @@ export const UNJUDGED = {
   reference: ["to identities in variables or unknown fields", "lint the clusters that result", "references"],
   topology: [
     "to identities that a ClusterClass sets, which are not computed",
-    "set them with valueFrom.variable and without enabledIf, and add the ClusterClass", "references",
+    "set them with valueFrom.variable and without enabledIf or external patches, and add the ClusterClass",
+    "references",
   ],
   embedded: ["in other objects or files, in an unknown form", "write them to a file that lint reads"],
   "unknown-kind": ["of an unknown kind", "correct the kind, or report it"],

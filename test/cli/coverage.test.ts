@@ -235,7 +235,10 @@ spec:
     templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSClusterTemplate, name: aws}
   patches:
     - definitions:
-        - selector: {kind: AWSClusterTemplate}
+        - selector:
+            apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+            kind: AWSClusterTemplate
+            matchResources: {infrastructureCluster: true}
           jsonPatches: [{op: add, path: /spec/template/spec/identityRef, valueFrom: ${valueFrom}}]
 `;
 }
@@ -276,7 +279,7 @@ test("judges the identities that patches of a ClusterClass set from variables, a
   t.strictSame(await coverage(open), { judged: 1, notJudged: 2, reasons: { topology: 2 } });
   const { stderr } = await runCommand(["lint", open, "-v"]);
   t.match(stderr, `not judged: references to identities that a ClusterClass sets, which are not computed; to judge \
-them: set them with valueFrom.variable and without enabledIf, and add the ClusterClass
+them: set them with valueFrom.variable and without enabledIf or external patches, and add the ClusterClass
     ${open}/dev.yaml: 1
     ${open}/prod.yaml: 1
 `);

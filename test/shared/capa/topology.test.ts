@@ -14,9 +14,16 @@ const TEMPLATE: JsonObject = {
 
 const nameFrom = (valueFrom: JsonObject): JsonObject => ({ op: "replace", path: `${REFERENCE}/name`, valueFrom });
 const allFrom = (valueFrom: JsonObject): JsonObject => ({ op: "add", path: REFERENCE, valueFrom });
+const SELECTOR = {
+  apiVersion: INFRASTRUCTURE, kind: "AWSClusterTemplate", matchResources: { infrastructureCluster: true },
+};
 const patch = (...jsonPatches: readonly unknown[]): JsonObject => (
-  { definitions: [{ selector: { kind: "AWSClusterTemplate" }, jsonPatches }] }
+  { definitions: [{ selector: SELECTOR, jsonPatches }] }
 );
+const patchFor = (selector: JsonObject): JsonObject => (
+  { definitions: [{ selector: { ...SELECTOR, ...selector }, jsonPatches: [allFrom({ variable: "x" })] }] }
+);
+const EXTERNAL = { name: "e", external: { generatePatchesExtension: "e.ext" } };
 
 function classWith(patches: readonly unknown[], rest: JsonObject = {}): JsonObject {
   const ref = { apiVersion: INFRASTRUCTURE, kind: "AWSClusterTemplate", name: "aws" };
@@ -46,8 +53,20 @@ const B = JSON.stringify({ ...ROLE_A, name: "b" });
 const given = (variables: JsonObject, ...jsonPatches: readonly unknown[]): readonly JsonObject[] => (
   [classWith([patch(...jsonPatches)]), clusterWith(variables)]
 );
+/** A class with a managed control plane, whose identityRef is a variable. */
+function managedClass(matchResources: JsonObject, infrastructure: JsonObject = {}): JsonObject {
+  const apiVersion = "controlplane.cluster.x-k8s.io/v1beta2";
+  const kind = "AWSManagedControlPlaneTemplate";
+  const jsonPatches = [allFrom({ variable: "identity" })];
+  const patches = [{ definitions: [{ selector: { apiVersion, kind, matchResources }, jsonPatches }] }];
+  const controlPlane = { ref: { apiVersion, kind } };
+  return classWith([...patches, patch(...jsonPatches)], { infrastructure, controlPlane });
+}
+const overriding = (name: string, value: unknown): JsonObject => (
+  { class: "c", controlPlane: { variables: { overrides: [{ name, value }] } } }
+);
 const byDefault = (value: unknown): JsonObject => (
-  { variables: [{ name: "other" }, { name: "identity", schema: { openAPIV3Schema: { default: value } } }] }
+  { variables: [{}, { name: "other" }, { name: "identity", schema: { openAPIV3Schema: { default: value } } }] }
 );
 
 testRows("computes the identityRef that patches set from variables", (objects: readonly JsonObject[]) => (
@@ -82,13 +101,18 @@ testRows("computes the identityRef that patches set from variables", (objects: r
     classWith([patch(nameFrom({ variable: "identity" }))]),
     { ...clusterWith({ identity: "b" }, { class: "c", classNamespace: "team-a" }), metadata: { name: "p" } },
   ], B],
-  ["the control plane", [
-    classWith([{ definitions: [{
-      selector: { kind: "AWSManagedControlPlaneTemplate" }, jsonPatches: [allFrom({ variable: "identity" })],
-    }] }], { infrastructure: {}, controlPlane: { ref: {
-      apiVersion: "controlplane.cluster.x-k8s.io/v1beta2", kind: "AWSManagedControlPlaneTemplate",
-    } } }), clusterWith({ identity: ROLE_A }),
+  ["the control plane", [managedClass({ controlPlane: true }), clusterWith({ identity: ROLE_A })], A],
+  ["an override for the control plane", [
+    managedClass({ controlPlane: true }),
+    clusterWith({ identity: ROLE_A }, overriding("identity", { ...ROLE_A, name: "b" })),
+  ], B],
+  ["an override of another variable", [
+    managedClass({ controlPlane: true }), clusterWith({ identity: ROLE_A }, overriding("x", "b")),
   ], A],
+  ["an override, which is not for the infrastructure", [
+    managedClass({ controlPlane: true }, { ref: { ...TEMPLATE, name: "aws" } }),
+    clusterWith({ identity: ROLE_A }, overriding("identity", { ...ROLE_A, name: "b" })),
+  ], A, B],
 ]);
 
 const unknownRows: readonly (readonly [string, readonly JsonObject[]])[] = [
@@ -114,6 +138,12 @@ const unknownRows: readonly (readonly [string, readonly JsonObject[]])[] = [
   ]],
   ["a class that is not known, and a variable that seems to be an identity",
     [clusterWith({ awsIdentityName: "b" }, { class: "unknown" })]],
+  ["a class that is not known, and an override that seems to be an identity",
+    [clusterWith({}, { ...overriding("awsIdentityName", "b"), class: "unknown" })]],
+  ["an external patch", [classWith([EXTERNAL]), clusterWith({})]],
+  ["an external patch after another one", [
+    classWith([patch(nameFrom({ variable: "identity" })), EXTERNAL]), clusterWith({ identity: "b" }),
+  ]],
 ];
 
 testRows("counts what it cannot compute", (objects: readonly JsonObject[]) => references(...objects).map(String),
@@ -132,6 +162,20 @@ testRows("derives nothing else", (objects: readonly JsonObject[]) => references(
   ["a class without patches", [classWith([]), clusterWith({})]],
   ["patches of another kind and of another field", given({ x: "b" },
     { op: "add", path: "/spec/template/spec/region", value: "x" }, { op: "add", path: `${REFERENCE}s`, value: {} }, 1)],
+  ["patches of another version of the kind", [
+    classWith([patchFor({ apiVersion: `${INFRASTRUCTURE_GROUP}/v1beta1` })]), clusterWith({ x: ROLE_A }),
+  ]],
+  ["patches without a version", [classWith([patchFor({ apiVersion: undefined })]), clusterWith({ x: ROLE_A })]],
+  ["patches of another part", [
+    classWith([
+      patchFor({ matchResources: { controlPlane: true } }), patchFor({ matchResources: undefined }),
+      patchFor({ matchResources: { infrastructureCluster: false, machineDeploymentClass: { names: ["*"] } } }),
+    ]), clusterWith({ x: ROLE_A }),
+  ]],
+  ["patches of the infrastructure for a control plane", [
+    managedClass({ infrastructureCluster: true }), clusterWith({ identity: ROLE_A }),
+  ]],
+  ["an external patch of another provider", [classWith([EXTERNAL], { infrastructure: {} }), clusterWith({})]],
   ["a template of another provider", [
     classWith([patch(allFrom({ variable: "x" }))], { infrastructure: { ref: {} }, controlPlane: { ref: {
       apiVersion: INFRASTRUCTURE, kind: "AWSCluster",
@@ -169,5 +213,42 @@ test("each field leads to the variable in the Cluster, or else to the topology",
     ["metadata.name", `${value}.n`, `${value}.n`, `${value}.n`]);
   t.same(places(given({}, whole)),
     ["metadata.name", "spec.topology", "spec.topology", "spec.topology"]);
+  t.end();
+});
+
+test("each field leads to the override of a variable", (t) => {
+  const cluster = clusterWith({ identity: ROLE_A }, overriding("identity", { ...ROLE_A, name: "b" }));
+  const [derived] = deriveClusters([managedClass({ controlPlane: true }), cluster]).objects;
+  t.equal(derived?.object["kind"], "AWSManagedControlPlane");
+  t.equal(formatFieldPath(derived?.pathOf(["spec", "identityRef", "name"]) ?? []),
+    "spec.topology.controlPlane.variables.overrides[0].value.name");
+  t.end();
+});
+
+test("reads each variable once for a Cluster, and each patch once for a class", (t) => {
+  const read = { variables: 0, patches: 0 };
+  const variables = Array.from({ length: 100 }, (_, i) => ({
+    get name() {
+      read.variables += 1;
+      return `v${i}`;
+    },
+    value: "b",
+  }));
+  const patches = Array.from({ length: 100 }, () => ({
+    op: "replace", valueFrom: { variable: "v99" },
+    get path() {
+      read.patches += 1;
+      return `${REFERENCE}/name`;
+    },
+  }));
+  const clusters = ["p", "q"].map((name) => {
+    const spec = { topology: { class: "c", variables } };
+    return { ...clusterWith({}), metadata: { name, namespace: "team-a" }, spec };
+  });
+  t.same(references(classWith([patch(...patches)]), clusters[0] ?? {}), [B]);
+  const { patches: once } = read;
+  t.equal(read.variables, 100);
+  t.same(references(classWith([patch(...patches)]), ...clusters), [B, B]);
+  t.strictSame(read, { variables: 300, patches: 2 * once }, "the second time, two Clusters");
   t.end();
 });
