@@ -40,7 +40,7 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO, clock = s
   writeText(notes.stderr, only.noObjectLines(states), io);
   const reviewed = await reviewRoles(states, settings, notes, clock.now());
   const reports = reviewed.states.map((state) => auditRoot(state, only, settings, notes));
-  const observation = settings.cluster ? await observationOf(states, settings, io) : null;
+  const observation = settings.cluster ? await observationOf(states, settings, { io, nowMs: clock.now() }) : null;
   const judged = reports.flatMap((report) => report.judged);
   const covered = coverageOf(distinctObjects(reports), judged, unjudged, reports.flatMap((one) => one.reported));
   const findings = allFindings(reports);
@@ -52,10 +52,11 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO, clock = s
 }
 
 async function observationOf(
-  states: readonly State[], settings: SettingsFor<"audit">, io: IO,
+  states: readonly State[], settings: SettingsFor<"audit">, { io, nowMs }: { readonly io: IO; readonly nowMs: number },
 ): Promise<Observation | null> {
   const controllers = states.flatMap((state) => state.controllers.controllers);
-  return await readObservation((await openCluster(settings, io)).api, { controllers, users: settings.controllerUsers });
+  const { api } = await openCluster(settings, io);
+  return await readObservation(api, { controllers, users: settings.controllerUsers, nowMs });
 }
 
 interface Audited {

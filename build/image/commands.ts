@@ -17,6 +17,13 @@ export function isLoader(name: string): name is Loader {
 
 export type Command = readonly [program: string, ...args: string[]];
 
+/** The commands that succeed if a tool can build an image here: docker needs its daemon and buildx. */
+export const TOOL_PROBES: Readonly<Record<Tool, readonly Command[]>> = {
+  docker: [["docker", "version"], ["docker", "buildx", "version"]],
+  podman: [["podman", "version"]],
+  buildah: [["buildah", "version"]],
+};
+
 interface Built {
   /** The name of the image, such as `registry.example.com/ack-role-resolver:0.1.0`. */
   readonly image: string;
@@ -32,7 +39,12 @@ interface Pushed extends Built {
   readonly isPlain: boolean;
 }
 
-/** Returns the commands that build the image for all platforms and push it. They run in the checkout. */
+/** The list of the images of all platforms, which podman and buildah keep: of a push that failed, too. */
+export function listOf({ image }: Pick<Built, "image">): string {
+  return `${image}-all-platforms`;
+}
+
+/** Returns the commands that build the image for all platforms and push it, without a list of an earlier build. */
 export function pushCommands(tool: Tool, pushed: Pushed): readonly Command[] {
   const { image, platforms, digestFile, isPlain } = pushed;
   const build = ["--platform", platforms, ...argumentsOf(pushed)];
@@ -41,7 +53,7 @@ export function pushCommands(tool: Tool, pushed: Pushed): readonly Command[] {
     const written = ["--output", output, "--metadata-file", digestFile, "--tag", image];
     return [["docker", "buildx", "build", ...build, ...written, "."]];
   }
-  const list = `${image}-all-platforms`;
+  const list = listOf(pushed);
   const tls = isPlain ? ["--tls-verify=false"] : [];
   return [
     [tool, "build", ...build, "--manifest", list, "."],

@@ -10,14 +10,16 @@ import { parseArgs } from "node:util";
 import { field, parseJSON } from "../../shared/formats/json.ts";
 import manifest from "../../package.json" with { type: "json" };
 import {
-  type Command, installCommand, isLoader, loadCommands, LOADER_NAMES, pushCommands, type Tool, TOOLS,
+  type Command, installCommand, isLoader, listOf, loadCommands, LOADER_NAMES, pushCommands, type Tool, TOOL_PROBES,
+  TOOLS,
 } from "./commands.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
 const NAME = manifest.name;
 const PLATFORMS = "linux/amd64,linux/arm64";
-const USAGE = "usage: npm run image -- --push REGISTRY/NAME[:TAG] [--plain-http]\n"
-  + `       npm run image -- --load ${LOADER_NAMES.join("|")}[:CLUSTER]`;
+const USAGE = "usage: npm run image -- --push REGISTRY/NAME[:TAG] [--plain-http] [--platform linux/amd64,...]\n"
+  + `       npm run image -- --load ${LOADER_NAMES.join("|")}[:CLUSTER]\n`
+  + `both:  [--tool ${TOOLS.join("|")}] [--build-arg NAME=VALUE]...`;
 const REPOSITORY = /^([^:/]+(?::\d+)?\/[^:]+)(?::(.+))?$/;
 
 const OPTIONS = {
@@ -35,7 +37,9 @@ try {
   else if (load !== undefined && push === undefined) loadImage(load, values);
   else throw new Error(USAGE);
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  const message = error instanceof Error ? error.message : String(error);
+  const isUsage = error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
+  process.stderr.write(isUsage ? `${message}\n${USAGE}\n` : `${message}\n`);
   process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true });
@@ -48,6 +52,7 @@ function pushImage(target: string, values: Flags): void {
   const image = { image: `${repository}:${tag}`, platforms: values.platform ?? PLATFORMS, digestFile };
   const tool = toolOf(values);
   build();
+  if (tool !== "docker") spawnSync(tool, ["manifest", "rm", listOf(image)], { stdio: "ignore" });
   runAll(pushCommands(tool, { ...image, buildArgs: buildArgs(values), isPlain: values["plain-http"] === true }));
   const written = readFileSync(digestFile, "utf8").trim();
   const digest = tool === "docker" ? String(field(parseJSON(written), "containerimage.digest")) : written;
@@ -57,7 +62,7 @@ function pushImage(target: string, values: Flags): void {
 function loadImage(target: string, values: Flags): void {
   const [loader = "", cluster = null] = target.split(":");
   if (!isLoader(loader)) throw new Error(`--load ${target}: expected ${LOADER_NAMES.join(", ")}, or one with :CLUSTER`);
-  if (!isInstalled(loader)) throw new Error(`--load ${loader}: ${loader} is not installed`);
+  if (!succeeds([loader, "version"])) throw new Error(`--load ${loader}: ${loader} is not installed`);
   // The name that nodes complete `ack-role-resolver` to, the default of the chart.
   const image = `docker.io/library/${NAME}:${manifest.version}`;
   const tool = toolOf(values);
@@ -70,13 +75,15 @@ function loadImage(target: string, values: Flags): void {
 function toolOf({ tool: wanted }: Flags): Tool {
   const named = TOOLS.find((tool) => tool === wanted);
   if (wanted !== undefined && named === undefined) throw new Error(`--tool ${wanted}: expected ${TOOLS.join(", ")}`);
-  const found = named ?? TOOLS.find(isInstalled);
-  if (found === undefined) throw new Error(`none of ${TOOLS.join(", ")} is installed; install one of them`);
+  const found = named ?? TOOLS.find((tool) => TOOL_PROBES[tool].every(succeeds));
+  if (found === undefined) {
+    throw new Error(`none of ${TOOLS.join(", ")} works here; install one of them (docker: with its daemon and buildx)`);
+  }
   return found;
 }
 
-function isInstalled(program: string): boolean {
-  return spawnSync(program, ["version"], { stdio: "ignore" }).error === undefined;
+function succeeds([program, ...args]: Command): boolean {
+  return spawnSync(program, args, { stdio: "ignore" }).status === 0;
 }
 
 function build(): void {

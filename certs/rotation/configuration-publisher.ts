@@ -45,6 +45,8 @@ export class ConfigurationPublisher {
   /** Since when (steady time) Pods have been ready that the API server does not reach; null if there are none. */
   #unreachedSinceMs: number | null = null;
   #isReached = false;
+  /** Whether a failurePolicy was to be set when the configurations were seen last. */
+  #isDue = false;
   #askedMs = -Infinity;
 
   constructor(options: PublisherOptions) {
@@ -58,6 +60,7 @@ export class ConfigurationPublisher {
   async publish(bundle: string): Promise<number | null> {
     const { clock, watched, stopping } = this.#options;
     let hasReverted = false;
+    this.#isDue = false;
     for (const configuration of watched.configurations ?? []) {
       // Requests are sequential, so that each one is preceded by a check of the leadership.
       // oxlint-disable-next-line no-await-in-loop
@@ -65,6 +68,7 @@ export class ConfigurationPublisher {
       if (result === "failed") return null;
       hasReverted ||= result === "restored";
     }
+    if (!this.#isDue) this.#setUnreached(null);
     if (hasReverted) await sleep(clock, RESTORE_MS, stopping);
     const nowMs = clock.steady();
     if (this.#inForce?.bundle !== bundle) this.#inForce = { bundle, sinceMs: nowMs };
@@ -83,20 +87,26 @@ export class ConfigurationPublisher {
 
   /** Whether the API server has reached the webhook once. Asks at most every 2 s. */
   async #reaches(): Promise<boolean> {
-    const { clock, isReached, reports } = this.#options;
+    const { clock, isReached } = this.#options;
     const nowMs = clock.steady();
     if (this.#isReached || nowMs - this.#askedMs < REACH_MS) return this.#isReached;
     this.#askedMs = nowMs;
     this.#isReached = await isReached();
-    this.#unreachedSinceMs = this.#isReached ? null : this.#unreachedSinceMs ?? nowMs;
-    reports.unreached(this.isUnreached);
+    this.#setUnreached(this.#isReached ? null : this.#unreachedSinceMs ?? nowMs);
     return this.#isReached;
+  }
+
+  #setUnreached(sinceMs: number | null): void {
+    this.#unreachedSinceMs = sinceMs;
+    this.#options.reports.unreached(this.isUnreached);
   }
 
   /** Returns the change of the failurePolicy that is due, once the API server reaches the webhook. */
   async #failureChange(object: JsonObject, isTrusted: boolean): Promise<FailureChange> {
     const change = failureChange(object, this.#options);
-    return change.names.length === 0 || isTrusted && await this.#reaches() ? change : { names: [], patch: [] };
+    if (change.names.length === 0) return change;
+    this.#isDue = true;
+    return isTrusted && await this.#reaches() ? change : { names: [], patch: [] };
   }
 
   /** Writes what is due in one configuration. Returns `restored` if another program had changed a correct field. */

@@ -28,10 +28,7 @@ export class ReadyServices {
       handler: {
         onObjects: (put, removed) => {
           for (const one of removed) this.#ready.delete(keyOf(one));
-          for (const one of put) {
-            if (one.object === null) this.#ready.delete(keyOf(one));
-            else this.#ready.set(keyOf(one), stringAt(one.object, "metadata", "labels", SERVICE_LABEL));
-          }
+          for (const one of put) this.#ready.set(keyOf(one), stringAt(one.object, "metadata", "labels", SERVICE_LABEL));
           onChange();
         },
         onSync: () => undefined,

@@ -6,9 +6,9 @@ import { isACKController } from "../../shared/core/exemptions.ts";
 import { WEBHOOK } from "../../shared/core/installation.ts";
 import { ACCOUNT_PREFIX } from "../../shared/core/protected-namespaces.ts";
 import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
-import { controllersOf } from "../../shared/formats/names.ts";
+import { controllersOf, DNS_LABEL } from "../../shared/formats/names.ts";
 import { compareText } from "../../shared/formats/text.ts";
-import { observedIn, type ObservedDenials } from "../../shared/server/observed-denials.ts";
+import { observedIn, type ObservedDenials, recentDenials } from "../../shared/server/observed-denials.ts";
 import { SETTINGS } from "../../shared/core/settings.ts";
 import { type Given, installedSettings } from "../../shared/server/installed-settings.ts";
 import { environmentName } from "../../shared/server/read-settings.ts";
@@ -19,6 +19,8 @@ export interface InstalledWebhook {
   readonly given: Given | null;
   /** The Deployment, as `NAMESPACE/NAME`. */
   readonly name: string;
+  /** The release of Helm that installed it; null if another tool did. */
+  readonly release: string | null;
   /** Why the settings are unknown; null if they are known, or if no webhook is installed. */
   readonly unknown: string | null;
 }
@@ -27,6 +29,8 @@ export interface InstalledWebhook {
 export interface Observation {
   /** The namespace of the installation. */
   readonly namespace: string;
+  /** The release of Helm that installed the webhook; null if another tool did. */
+  readonly release: string | null;
   /** Null if it is unknown, or if the webhook has not written it yet. */
   readonly observed: ObservedDenials | null;
   /** Why it is unknown. */
@@ -39,35 +43,38 @@ export interface Observation {
 
 /** Reads what the profile `enforce` would have denied. Returns null if the installed webhook has another profile. */
 export async function readObservation(
-  api: KubernetesAPI, { controllers, users }: Known,
+  api: KubernetesAPI, { controllers, users, nowMs }: Known,
 ): Promise<Observation | null> {
-  const { given, name } = await readInstalledWebhook(api);
+  const { given, name, release } = await readInstalledWebhook(api);
   const { flag } = SETTINGS.profile;
   const profile = given?.flags["profile"] ?? given?.environment[environmentName(flag)];
   if (profile !== "observe") return null;
   const [namespace = ""] = name.split("/");
   const { object, unknown } = await read(api, `/api/v1/namespaces/${namespace}/configmaps/${WEBHOOK.observedDenials}`);
-  const observed = object === null ? null : observedIn(object);
-  return { namespace, observed, unknown, unnamed: unnamedControllers(controllers, users), users };
+  const stored = object === null ? null : observedIn(object);
+  const observed = stored === null ? null : recentDenials(stored, nowMs);
+  return { namespace, release, observed, unknown, unnamed: unnamedControllers(controllers, users), users };
 }
 
 interface Known {
   readonly controllers: readonly ControllerDeployment[];
   /** The values of `--controller-users`. */
   readonly users: readonly string[];
+  readonly nowMs: number;
 }
 
 /** Returns the service accounts of the controllers that no value names, sorted. */
 function unnamedControllers(controllers: readonly ControllerDeployment[], users: readonly string[]): readonly string[] {
   const named = controllersOf(users);
-  const unnamed = controllers.map(({ serviceAccount }) => serviceAccount).filter((account) => (
+  const { controllerServiceAccounts } = controllersOf(controllers.map(({ serviceAccount }) => serviceAccount));
+  const unnamed = controllerServiceAccounts.filter((account) => (
     !isACKController({ username: `${ACCOUNT_PREFIX}${account.replace("/", ":")}`, groups: [] }, named)
   ));
   return [...new Set(unnamed)].toSorted(compareText);
 }
 
 const CONFIGURATION = `/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/${WEBHOOK.configuration}`;
-const NONE: InstalledWebhook = { given: null, name: "", unknown: null };
+const NONE: InstalledWebhook = { given: null, name: "", release: null, unknown: null };
 
 /**
  * Reads the settings of the webhook that the API server calls. A Deployment is that of the webhook if it has the name
@@ -88,7 +95,9 @@ export async function readInstalledWebhook(api: KubernetesAPI): Promise<Installe
   const deployment = await read(api, `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`);
   const given = deployment.object === null
     ? null : installedSettings({ ...deployment.object, apiVersion: "apps/v1", kind: "Deployment" });
-  return { given, name: `${namespace}/${name}`, unknown: deployment.unknown };
+  const release = stringAt(deployment.object, "metadata", "annotations", "meta.helm.sh/release-name");
+  const isHelm = release !== null && DNS_LABEL.test(release);
+  return { given, name: `${namespace}/${name}`, release: isHelm ? release : null, unknown: deployment.unknown };
 }
 
 interface Answer {

@@ -1,5 +1,6 @@
 import type { ObservedDenial, ObservedDenials } from "../../shared/server/observed-denials.ts";
 import { countOf, printable } from "../../shared/formats/text.ts";
+import { shellWord } from "../../shared/formats/shell.ts";
 import type { Observation } from "../input/installed-webhook.ts";
 import { formatTable, type Paint } from "./terminal.ts";
 
@@ -7,7 +8,7 @@ import { formatTable, type Paint } from "./terminal.ts";
 export function countObserved(observed: Pick<ObservedDenials, "denials" | "omitted"> | null): number {
   if (observed === null) return 0;
   const { denials, omitted } = observed;
-  return [...denials.map(({ count }) => count), ...omitted.values()].reduce((sum, count) => sum + count, 0);
+  return [...denials, ...omitted.values()].reduce((sum, { count }) => sum + count, 0);
 }
 
 /**
@@ -17,20 +18,23 @@ export function countObserved(observed: Pick<ObservedDenials, "denials" | "omitt
 export function observationLines(
   observation: Observation, isFine: boolean, paint: Paint,
 ): readonly string[] {
-  const { namespace, observed, unknown, unnamed } = observation;
+  const { observed, unknown, unnamed } = observation;
   const warned = unnamed.length === 0 ? [] : [unnamedText(observation)];
   if (observed === null) {
     const why = unknown ?? "the webhook has written nothing yet";
     return ["", paint("bold", "What the profile enforce would have denied"), printable(`unknown: ${why}`), ...warned];
   }
-  const count = countObserved(observed);
-  const since = timeText(observed.sinceMs);
-  if (count > 0) return ["", ...denialLines(observed, paint), UNSAFE, ...warned];
-  const nothing = `The profile enforce would have denied no admission since ${since}.`;
+  const { sinceMs, untilMs } = observed;
+  if (countObserved(observed) > 0) return ["", ...denialLines(observed, paint), UNSAFE, ...warned];
+  const period = `from ${timeText(sinceMs)} to ${timeText(untilMs)}`;
+  const nothing = `The profile enforce would have denied no admission ${period}.`;
   if (!isFine) return ["", nothing, STORED, ...warned];
-  return ["", nothing, ...warned, `It is safe: ${upgradeText(namespace, "profile=enforce")}`];
+  if (warned.length > 0) return ["", nothing, ...warned];
+  const verdict = untilMs - sinceMs < DAY_MS ? "Ask again after a day with the usual changes. Then" : "It is safe";
+  return ["", nothing, `${verdict}: ${changeText(observation, "profile=enforce", "--profile=enforce")}`];
 }
 
+const DAY_MS = 24 * 60 * 60_000;
 /** The number of denials that the text report lists. */
 const MAX_LISTED = 20;
 const STORED = "The stored objects with findings that deny could not be created again. Correct them first.";
@@ -54,21 +58,26 @@ function cellsOf({ count, lastMs, code, operation, kind, namespace, name, user }
 
 /** Returns a line with the numbers by code that are not listed. */
 function moreLines(others: readonly ObservedDenial[], omitted: ObservedDenials["omitted"]): readonly string[] {
-  const byCode = new Map(omitted);
+  const byCode = new Map(Array.from(omitted, ([code, { count }]) => [code, count]));
   for (const { code, count } of others) byCode.set(code, (byCode.get(code) ?? 0) + count);
   return byCode.size === 0 ? [] : [printable(`and more: ${Array.from(byCode, (one) => one.join(" ")).join(", ")}`)];
 }
 
-function unnamedText({ namespace, unnamed, users }: Observation): string {
-  const all = [...users, ...unnamed].map(printable).join(",");
-  const command = upgradeText(namespace, `'settings.controllerUsers={${all}}'`);
+function unnamedText(observation: Observation): string {
+  const { unnamed, users } = observation;
+  const all = [...users, ...unnamed].map(printable);
+  const flags = all.map((user) => shellWord(`--controller-users=${user}`)).join(" ");
+  const change = changeText(observation, `settings.controllerUsers={${all.join(",")}}`, flags);
   return "The webhook does not know the controllers of these service accounts, so it can deny their writes: "
-    + `${unnamed.join(", ")}. Name all controllers: ${command}`;
+    + `${unnamed.join(", ")}. Name all controllers first: ${change}`;
 }
 
-function upgradeText(namespace: string, value: string): string {
-  return "helm upgrade ack-role-resolver manifests/chart "
-    + `--namespace ${printable(namespace)} --reset-then-reuse-values --set ${value}`;
+/** Returns how to change a setting of the webhook: with Helm, if it installed the webhook. */
+function changeText({ namespace, release }: Observation, value: string, flags: string): string {
+  return release === null
+    ? `where you installed the webhook, set ${flags}`
+    : `helm upgrade ${release} manifests/chart --namespace ${printable(namespace)} `
+      + `--reset-then-reuse-values --set ${shellWord(value)}`;
 }
 
 function timeText(ms: number): string {
@@ -79,10 +88,13 @@ function timeText(ms: number): string {
 export function observationJSON(observation: Observation | null): object | null {
   if (observation === null) return null;
   const { observed, unknown, unnamed } = observation;
-  if (observed === null) return { since: null, admissions: null, denials: [], omitted: {}, unknown, unnamed };
+  if (observed === null) {
+    return { since: null, until: null, admissions: null, denials: [], omitted: {}, unknown, unnamed };
+  }
   const denials = observed.denials.map(({ lastMs, ...one }) => ({ ...one, last: new Date(lastMs).toISOString() }));
   return {
-    since: new Date(observed.sinceMs).toISOString(), admissions: countObserved(observed), denials,
-    omitted: Object.fromEntries(observed.omitted), unknown, unnamed,
+    since: new Date(observed.sinceMs).toISOString(), until: new Date(observed.untilMs).toISOString(),
+    admissions: countObserved(observed), denials,
+    omitted: Object.fromEntries(Array.from(observed.omitted, ([code, { count }]) => [code, count])), unknown, unnamed,
   };
 }

@@ -66,8 +66,8 @@ export const REQUEST_ERRORS = {
       + "It denies the object with code 504, or admits it with --profile observe.",
     example: "The change affects too many objects to check within the API server's timeout. Retry, or split the "
       + "change.",
-    fix: "apply the object again, or fewer changes at a time; if it happens often, raise the CPU limit of the webhook "
-      + "or timeoutSeconds of its configuration",
+    fix: "apply the object again, or fewer changes at a time; if it happens often, raise resources.requests.cpu or "
+      + "replicas of the webhook, or timeoutSeconds of its configuration",
   },
   ERR_PENDING_WRITES: {
     status: 503, retry: true,

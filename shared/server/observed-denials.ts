@@ -20,17 +20,28 @@ export interface ObservedDenial {
 
 /** What the replicas of the webhook have observed. */
 export interface ObservedDenials {
-  /** Since when all denials are counted, in ms since the Unix epoch. */
+  /** Since when all denials are counted without a gap, in ms since the Unix epoch. */
   readonly sinceMs: number;
+  /** When a replica has counted last, even if there was nothing to count. */
+  readonly untilMs: number;
   /** The most recent first. */
   readonly denials: readonly ObservedDenial[];
-  /** The number of admissions by code that are not among the denials anymore, because there were too many. */
-  readonly omitted: ReadonlyMap<string, number>;
+  /** By code, the admissions that are not among the denials anymore, because there were too many. */
+  readonly omitted: ReadonlyMap<string, Omitted>;
 }
+
+type Omitted = Pick<ObservedDenial, "count" | "lastMs">;
+
+/** Counts of one replica that are not stored yet. */
+export type AddedDenials = Pick<ObservedDenials, "denials" | "omitted">;
 
 const DAY_MS = 24 * 60 * 60_000;
 /** How long a denial is kept, in ms. */
 export const OBSERVED_MS = 7 * DAY_MS;
+/** How often a replica confirms that it counts, in ms. */
+export const CONFIRM_MS = 60 * 60_000;
+/** After how long without a confirmation nobody has counted, in ms: a release without the profile, or without Pods. */
+const GAP_MS = 3 * CONFIRM_MS;
 const MAX_DENIALS = LIMITS.observedDenials.value;
 /** The longest text of a denial, in characters. With it, all denials fit into a ConfigMap, which may have 1 MiB. */
 const MAX_TEXT = 200;
@@ -56,22 +67,38 @@ function shortened(texts: DenialTexts): DenialTexts {
   };
 }
 
-/** Returns the sum of both, without old denials. Of too many, keeps the most recent ones, and counts the others. */
-export function addDenials(
-  { sinceMs, denials, omitted }: ObservedDenials, added: Pick<ObservedDenials, "denials" | "omitted">, nowMs: number,
-): ObservedDenials {
-  const byReason = new Map(denials.map((one) => [reasonOf(one), one]));
+/** Returns the sum of both, as `recentDenials` does. Of too many, keeps the most recent ones, and counts the others. */
+export function addDenials(observed: ObservedDenials, added: AddedDenials, nowMs: number): ObservedDenials {
+  const { sinceMs, untilMs } = observed;
+  const byReason = new Map(observed.denials.map((one) => [reasonOf(one), one]));
   for (const one of added.denials) {
     const known = byReason.get(reasonOf(one));
     const latest = known !== undefined && known.lastMs > one.lastMs ? known : one;
     byReason.set(reasonOf(one), { ...latest, count: one.count + (known?.count ?? 0) });
   }
-  const oldestMs = nowMs - OBSERVED_MS;
-  const recent = [...byReason.values()].filter(({ lastMs }) => lastMs > oldestMs).toSorted(latestFirst);
-  const total = new Map(omitted);
-  const dropped = recent.slice(MAX_DENIALS).map(({ code, count }) => [code, count] as const);
-  for (const [code, count] of [...added.omitted, ...dropped]) total.set(code, (total.get(code) ?? 0) + count);
-  return { sinceMs: Math.max(sinceMs, oldestMs), denials: recent.slice(0, MAX_DENIALS), omitted: total };
+  const denials = [...byReason.values()].filter(isRecent(nowMs)).toSorted(latestFirst);
+  const omitted = new Map(observed.omitted);
+  const dropped = denials.slice(MAX_DENIALS).map((one) => [one.code, one] as const);
+  for (const [code, { count, lastMs }] of [...added.omitted, ...dropped]) {
+    const known = omitted.get(code) ?? { count: 0, lastMs };
+    omitted.set(code, { count: known.count + count, lastMs: Math.max(known.lastMs, lastMs) });
+  }
+  const hasGap = nowMs - untilMs > GAP_MS;
+  return recentDenials({
+    sinceMs: hasGap ? nowMs : sinceMs, untilMs: nowMs, denials: denials.slice(0, MAX_DENIALS), omitted,
+  }, nowMs);
+}
+
+/** Returns what was observed in the last 7 days. */
+export function recentDenials({ sinceMs, untilMs, denials, omitted }: ObservedDenials, nowMs: number): ObservedDenials {
+  return {
+    sinceMs: Math.max(sinceMs, nowMs - OBSERVED_MS), untilMs, denials: denials.filter(isRecent(nowMs)),
+    omitted: new Map([...omitted].filter(([, one]) => isRecent(nowMs)(one))),
+  };
+}
+
+function isRecent(nowMs: number): (one: Omitted) => boolean {
+  return ({ lastMs }) => nowMs - lastMs < OBSERVED_MS;
 }
 
 function reasonOf({ code, user, operation, kind, namespace, name }: ObservedDenial): string {
@@ -83,21 +110,24 @@ function latestFirst(a: ObservedDenial, b: ObservedDenial): number {
 }
 
 /** Returns the data of the ConfigMap: a denial is a line of JSON. */
-export function dataOfObserved({ sinceMs, denials, omitted }: ObservedDenials): Record<string, string> {
+export function dataOfObserved({ sinceMs, untilMs, denials, omitted }: ObservedDenials): Record<string, string> {
   const lines = denials.map(({ lastMs, ...one }) => JSON.stringify({ ...one, last: timeText(lastMs) }));
+  const counts = Array.from(omitted, ([code, { count, lastMs }]) => [code, { count, last: timeText(lastMs) }]);
   return {
-    since: timeText(sinceMs), denials: lines.join("\n"), omitted: JSON.stringify(Object.fromEntries(omitted)),
+    since: timeText(sinceMs), until: timeText(untilMs), denials: lines.join("\n"),
+    omitted: JSON.stringify(Object.fromEntries(counts)),
   };
 }
 
 /** Returns what the ConfigMap contains, without what cannot be read; null if nothing was observed yet. */
 export function observedIn(configMap: JsonObject): ObservedDenials | null {
   const data = stringMap(field(configMap, "data"));
-  const sinceMs = Date.parse(data.get("since") ?? "");
-  if (Number.isNaN(sinceMs)) return null;
+  const [sinceMs, untilMs] = [Date.parse(data.get("since") ?? ""), Date.parse(data.get("until") ?? "")];
+  if (Number.isNaN(sinceMs) || Number.isNaN(untilMs)) return null;
   const lines = (data.get("denials") ?? "").split("\n", MAX_DENIALS);
   const denials = lines.map(parseDenial).filter((one) => one !== null);
-  return { sinceMs, denials: denials.toSorted(latestFirst), omitted: omittedIn(data.get("omitted") ?? "") };
+  const omitted = omittedIn(data.get("omitted") ?? "");
+  return { sinceMs, untilMs, denials: denials.toSorted(latestFirst), omitted };
 }
 
 function parseDenial(line: string): ObservedDenial | null {
@@ -108,19 +138,23 @@ function parseDenial(line: string): ObservedDenial | null {
     code: text("code"), user: text("user"), operation: text("operation"), kind: text("kind"),
     namespace: text("namespace"), name: text("name"), message: text("message"),
   };
-  const [count, lastMs] = [field(one, "count"), Date.parse(text("last"))];
-  const isValid = texts.code !== "" && isCount(count) && !Number.isNaN(lastMs);
-  return isValid ? { ...shortened(texts), count, lastMs } : null;
+  const counted = countIn(one);
+  return texts.code === "" || counted === null ? null : { ...shortened(texts), ...counted };
 }
 
-function omittedIn(text: string): ReadonlyMap<string, number> {
+function omittedIn(text: string): ReadonlyMap<string, Omitted> {
   const byCode = parseJSON(text);
-  const counts = isJsonObject(byCode) ? Object.entries(byCode).slice(0, MAX_DENIALS) : [];
-  return new Map(counts.flatMap(([code, count]) => (isCount(count) ? [[cut(code), count] as const] : [])));
+  const entries = isJsonObject(byCode) ? Object.entries(byCode).slice(0, MAX_DENIALS) : [];
+  return new Map(entries.flatMap(([code, one]) => {
+    const counted = countIn(one);
+    return counted === null ? [] : [[cut(code), counted] as const];
+  }));
 }
 
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) > 0;
+function countIn(one: unknown): Omitted | null {
+  const [count, lastMs] = [field(one, "count"), Date.parse(stringAt(one, "last") ?? "")];
+  return Number.isSafeInteger(count) && Number(count) > 0 && !Number.isNaN(lastMs)
+    ? { count: Number(count), lastMs } : null;
 }
 
 function timeText(ms: number): string {

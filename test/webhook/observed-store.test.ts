@@ -1,6 +1,6 @@
 import { type Test, test } from "tap";
 import type { AdmissionRequest } from "../../shared/core/admission.ts";
-import { field, type JsonObject } from "../../shared/formats/json.ts";
+import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { observedIn } from "../../shared/server/observed-denials.ts";
 import { ObservedStore } from "../../webhook/observed-store.ts";
 import { decodeReview } from "../../webhook/review.ts";
@@ -14,11 +14,12 @@ const PATH = "/api/v1/namespaces/ns/configmaps/observed";
 const DENIED = { code: "IRS-03", message: "not the ARN of a role" };
 
 class Replica {
-  readonly clock = new FakeClock();
+  readonly clock: FakeClock;
   readonly faults: unknown[] = [];
   readonly store: ObservedStore;
 
-  constructor(api: FakeKubernetes) {
+  constructor(api: FakeKubernetes, clock = new FakeClock()) {
+    this.clock = clock;
     const log = { warn: (details: unknown) => void this.faults.push(details) };
     this.store = new ObservedStore({ api, clock: this.clock, log, configMap: CONFIG_MAP });
     this.store.start();
@@ -84,4 +85,15 @@ test("repeats a write that conflicts with that of another replica", async (t) =>
   await Promise.all([first.clock.advance(20_000), second.clock.advance(20_000)]);
   t.same(countsIn(api), ["a 2"]);
   t.same(first.faults, []);
+});
+
+test("confirms each hour that it counts, and does not confirm what no replica has counted", async (t) => {
+  const { api, first } = setUp(t);
+  const periodOf = (): unknown => ["since", "until"].map((key) => stringAt(api.object(PATH), "data", key));
+  await first.clock.advance(0);
+  await first.clock.advance(3_600_000);
+  t.same(periodOf(), ["2026-08-01T12:00:00.000Z", "2026-08-01T13:00:00.000Z"]);
+  const later = new Replica(api, new FakeClock(Date.parse("2026-08-01T17:00:00Z")));
+  await later.store.stop();
+  t.same(periodOf(), ["2026-08-01T17:00:00.000Z", "2026-08-01T17:00:00.000Z"]);
 });

@@ -229,28 +229,6 @@ The data of the ConfigMap from which running sidecars learn the profile, as JSON
 {{- join ", " $names }}
 {{- end }}
 
-{{/* The service accounts of ACK controllers that settings.controllerUsers does not name, as NAMESPACE/NAME. */}}
-{{- define "ack-role-resolver.unknownControllers" -}}
-{{- $patterns := list }}
-{{- range .Values.settings.controllerUsers }}
-  {{- $user := contains ":" . | ternary . (printf "system:serviceaccount:%s" (replace "/" ":" .)) }}
-  {{- $patterns = append $patterns (printf "^%s$" (regexQuoteMeta $user | replace "\\*" ".*")) }}
-{{- end }}
-{{- $names := list }}
-{{- range dig "items" list (lookup "apps/v1" "Deployment" .Values.ackSystemNamespace "") }}
-  {{- $namespace := .metadata.namespace }}
-  {{- $account := dig "spec" "template" "spec" "serviceAccountName" "default" . | default "default" }}
-  {{- $user := printf "system:serviceaccount:%s:%s" $namespace $account }}
-  {{- $isKnown := false }}
-  {{- range $patterns }}{{ if regexMatch . $user }}{{ $isKnown = true }}{{ end }}{{ end }}
-  {{- range dig "spec" "template" "spec" "containers" list . }}
-    {{- $isController := regexMatch "(^|/)aws-controllers-k8s/[a-z0-9]{1,63}-controller([:@]|$)" (.image | default "") }}
-    {{- if and $isController (not $isKnown) }}{{ $names = append $names (printf "%s/%s" $namespace $account) }}{{ end }}
-  {{- end }}
-{{- end }}
-{{- $names | uniq | sortAlpha | join "," }}
-{{- end }}
-
 {{/* The ARN of a role in an allowed account and in the partition of the controllers. */}}
 {{- define "ack-role-resolver.allowedRole" -}}
 {{- $partition := .Values.settings.controllerRole | default "arn:aws" | splitList ":" | rest | first }}

@@ -84,6 +84,10 @@ test("starts to fail only when the API server reaches the webhook, and says what
   await advanceUntil(clock, () => eventReasons(api).includes("WebhookNotReached"));
   t.same(failing(api), []);
   t.ok(manager.isUnreached);
+  setEndpoint(api, false);
+  await advanceUntil(clock, () => !manager.isUnreached);
+  setEndpoint(api, true);
+  await advanceUntil(clock, () => manager.isUnreached);
   t.match(lines.join(""), "in the security group of the nodes");
   api.rejected.set(`GET ${LEASE}`, 403);
   await advanceUntil(clock, () => api.requests.filter((one) => one === `GET ${LEASE}`).length > 20);

@@ -1,15 +1,20 @@
 import { array, assert, property, string, tuple } from "fast-check";
 import { test } from "tap";
 import {
-  addDenials, dataOfObserved, observedDenial, observedIn, type ObservedDenial, OBSERVED_MS,
+  addDenials, type AddedDenials, CONFIRM_MS, dataOfObserved, observedDenial, observedIn, type ObservedDenial,
+  OBSERVED_MS, recentDenials,
 } from "../../../shared/server/observed-denials.ts";
 
 const NOW = Date.parse("2026-11-29T12:00:00Z");
-const EMPTY = { sinceMs: NOW, denials: [], omitted: new Map<string, number>() };
+const NONE: AddedDenials = { denials: [], omitted: new Map() };
+const EMPTY = { sinceMs: NOW, untilMs: NOW, ...NONE };
 const denialOf = (name: string, more: Partial<ObservedDenial> = {}): ObservedDenial => observedDenial({
   code: "IRS-03", user: "alice", operation: "CREATE", kind: "IAMRoleSelector", namespace: "", name, message: "no ARN",
   lastMs: NOW, ...more,
 });
+const omittedAs = (code: string, count: number, lastMs = NOW): AddedDenials => (
+  { denials: [], omitted: new Map([[code, { count, lastMs }]]) }
+);
 const counts = ({ denials }: { readonly denials: readonly ObservedDenial[] }): string[] => (
   denials.map(({ name, count }) => `${name} ${count}`)
 );
@@ -18,23 +23,33 @@ test("counts what is denied for the same reason, the most recent first", (t) => 
   const first = addDenials(EMPTY, { denials: [denialOf("a"), denialOf("b"), denialOf("a")], omitted: new Map() }, NOW);
   t.same(counts(first), ["a 2", "b 1"]);
   const later = { ...denialOf("b", { message: "still no ARN" }), lastMs: NOW + 1 };
-  const second = addDenials(first, { denials: [later], omitted: new Map([["IRS-04", 3]]) }, NOW + 1);
+  const second = addDenials(first, { ...omittedAs("IRS-04", 3), denials: [later] }, NOW + 1);
   t.same(counts(second), ["b 2", "a 2"]);
   t.equal(second.denials[0]?.message, "still no ARN");
-  const older = addDenials(second, { denials: [denialOf("b")], omitted: new Map([["IRS-04", 1]]) }, NOW + 1);
+  const older = addDenials(second, { ...omittedAs("IRS-04", 1), denials: [denialOf("b")] }, NOW + 1);
   t.match(older.denials[0], { name: "b", count: 3, message: "still no ARN" });
-  t.same([...older.omitted], [["IRS-04", 4]]);
+  t.same([...older.omitted], [["IRS-04", { count: 4, lastMs: NOW }]]);
   t.end();
 });
 
 test("forgets what is older than 7 days, and what there is no room for except its number", (t) => {
   const old = addDenials(EMPTY, { denials: [denialOf("a")], omitted: new Map() }, NOW);
-  t.match(addDenials(old, EMPTY, NOW + OBSERVED_MS), { sinceMs: NOW, denials: [] });
+  t.match(recentDenials(old, NOW + OBSERVED_MS), { sinceMs: NOW, untilMs: NOW, denials: [] });
   const many = Array.from({ length: 203 }, (_, i) => ({ ...denialOf(`s${i}`), lastMs: NOW + i, count: 2 }));
   const full = addDenials(EMPTY, { denials: many, omitted: new Map() }, NOW + 300);
   t.equal(full.denials.length, 200);
   t.equal(full.denials[0]?.name, "s202");
-  t.same([...full.omitted], [["IRS-03", 6]]);
+  t.same([...full.omitted], [["IRS-03", { count: 6, lastMs: NOW + 2 }]]);
+  t.same([...recentDenials(full, NOW + OBSERVED_MS + 1).omitted], [["IRS-03", { count: 6, lastMs: NOW + 2 }]]);
+  t.same([...recentDenials(full, NOW + OBSERVED_MS + 2).omitted], [], "their number too");
+  t.end();
+});
+
+test("knows since when it counts without a gap", (t) => {
+  const hourly = addDenials(addDenials(EMPTY, NONE, NOW + CONFIRM_MS), NONE, NOW + 4 * CONFIRM_MS);
+  t.match(hourly, { sinceMs: NOW, untilMs: NOW + 4 * CONFIRM_MS });
+  const later = NOW + 8 * CONFIRM_MS;
+  t.match(addDenials(hourly, NONE, later), { sinceMs: later, untilMs: later }, "nobody counted for more than 3 hours");
   t.end();
 });
 
@@ -42,7 +57,7 @@ test("reads what it has written, whatever names attackers choose, and a ConfigMa
   const text = string({ unit: "binary", maxLength: 4_000 });
   assert(property(array(tuple(text, text, text), { maxLength: 4 }), (names) => {
     const denials = names.map(([user, name, message]) => denialOf(name, { user, message }));
-    const observed = addDenials(EMPTY, { denials, omitted: new Map([["IRS-03", 1]]) }, NOW);
+    const observed = addDenials(EMPTY, { ...omittedAs("IRS-03", 1), denials }, NOW);
     const data = dataOfObserved(observed);
     t.same(observedIn({ data }), observed);
   }), { numRuns: 300 });
@@ -60,11 +75,14 @@ test("omits what it cannot read", (t) => {
   t.equal(observedIn({ data: { since: "yesterday" } }), null);
   const since = "2026-11-29T12:00:00.000Z";
   const bad = ["{", "[]", '{"code":"A","count":-1}', '{"code":"A","count":1,"last":"x"}', '{"count":1}', ""];
-  t.same(observedIn({ data: { since, denials: bad.join("\n"), omitted: "[]" } }), EMPTY);
-  t.same(observedIn({ data: { since } }), EMPTY);
-  const omitted = observedIn({ data: { since, omitted: '{"IRS-03":2,"IRS-04":"x","IRS-05":0.5}' } })?.omitted ?? [];
-  t.same([...omitted], [["IRS-03", 2]]);
-  const [one] = observedIn({ data: { since, denials: `{"code":"A","count":1,"last":"${since}"}` } })?.denials ?? [];
+  const times = { since, until: since };
+  t.equal(observedIn({ data: { since } }), null);
+  t.same(observedIn({ data: { ...times, denials: bad.join("\n"), omitted: "[]" } }), EMPTY);
+  t.same(observedIn({ data: times }), EMPTY);
+  const text = `{"IRS-03":{"count":2,"last":"${since}"},"IRS-04":"x","IRS-05":{"count":0.5,"last":"${since}"}}`;
+  const { omitted = [] } = observedIn({ data: { ...times, omitted: text } }) ?? {};
+  t.same([...omitted], [["IRS-03", { count: 2, lastMs: NOW }]]);
+  const [one] = observedIn({ data: { ...times, denials: `{"code":"A","count":1,"last":"${since}"}` } })?.denials ?? [];
   t.match(one, { code: "A", count: 1, lastMs: NOW, user: "", name: "" });
   t.end();
 });
