@@ -282,9 +282,7 @@ export class Reflector {
     const event = readEvent(kind, line);
     if (event.type === "ERROR") throw watchEventError(kind, event.status);
     if (event.type !== "BOOKMARK") this.#backoff.reset();
-    if (event.type === "PUT" && event.object.object !== null) this.#known.put(event.object);
-    // A change can make an object one that no decision reads.
-    else if (event.type === "PUT") this.#known.remove(event.object, event.resourceVersion);
+    if (event.type === "PUT") this.#known.put(event.object);
     else if (event.type === "DELETED") this.#known.remove(event, event.resourceVersion);
     this.#resourceVersion = event.resourceVersion;
     this.#position = event.resourceVersion;

@@ -59,6 +59,7 @@ export interface ListPage extends Page {
 
 /**
  * A parsed watch event. PUT combines ADDED and MODIFIED, because a resumed watch can report a known object as ADDED.
+ * DELETED also means that a change made the object one that no decision reads.
  */
 type WatchEvent =
   | { readonly type: "PUT"; readonly resourceVersion: string; readonly object: StoredObject }
@@ -90,9 +91,9 @@ export function readEvent(kind: WatchedKind, line: string): WatchEvent {
   if (resourceVersion === null) throw unreadable(kind, "watch");
   if (type === "BOOKMARK") return { type, resourceVersion };
   const object = toStoredObject(kind, value) ?? fail(unreadable(kind, "watch"));
-  if (type === "DELETED") return { type, resourceVersion, namespace: object.namespace, name: object.name };
-  if (type === "ADDED" || type === "MODIFIED") return { type: "PUT", resourceVersion, object };
-  throw unreadable(kind, "watch");
+  if (type !== "DELETED" && type !== "ADDED" && type !== "MODIFIED") throw unreadable(kind, "watch");
+  if (type !== "DELETED" && object.object !== null) return { type: "PUT", resourceVersion, object };
+  return { type: "DELETED", resourceVersion, namespace: object.namespace, name: object.name };
 }
 
 function unreadable(kind: WatchedKind, verb: "list" | "watch"): ListWatchError {

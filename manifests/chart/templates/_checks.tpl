@@ -102,6 +102,11 @@
     {{- fail (printf "serviceAccount.name: must not be %q, because other Pods use this account and would share the rights of the webhook; choose an account that only the webhook has" .name) }}
   {{- end }}
 {{- end }}
+{{- with .Values.certificates }}
+  {{- if and (eq .mode "files") (has .secretName (list "ack-role-resolver-webhook-cert-manager" "ack-role-resolver-webhook-ca")) }}
+    {{- fail (printf "certificates.secretName: must not be %q, because an upgrade deletes the Secrets of the mode cert-manager; copy the certificate to a Secret with another name" .secretName) }}
+  {{- end }}
+{{- end }}
 {{- with .Values.podDisruptionBudget }}
   {{- if not (or (kindIs "invalid" .minAvailable) (kindIs "invalid" .maxUnavailable)) }}
     {{- fail "podDisruptionBudget: set minAvailable or maxUnavailable, but not both, because Kubernetes accepts only one; set the other one to null" }}

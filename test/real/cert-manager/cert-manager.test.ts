@@ -172,7 +172,7 @@ async function changesMode(t: Test, installation: Installation): Promise<void> {
   t.match(await helm("upgrade", RELEASE, CHART, "--set", "certificates.mode=cert-manager"), { code: 0, stderr: "" });
   await t.test("cert-manager", (tt) => serves(tt, "cert-manager", ISSUED));
   t.same(await exist(SERVING, SECRET, ISSUED), [false, false, true], "the keys of the mode before are deleted");
-  t.match(await helm("upgrade", RELEASE, CHART), { code: 0, stderr: "" });
+  t.match(await helm("upgrade", RELEASE, CHART, "--set", "certificates.mode=self-signed"), { code: 0, stderr: "" });
   await startManager(t, cluster);
   await t.test("and back", (tt) => serves(tt, "back", SERVING));
   t.same(await exist(SERVING, SECRET, ISSUED, CA_SECRET), [true, true, false, false]);

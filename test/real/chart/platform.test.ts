@@ -210,7 +210,7 @@ withHelm("timeoutSeconds is that of each webhook", async (t, helm) => {
   const objects = await render(t, helm, "webhookConfigurations.timeoutSeconds=10", "injection.enabled=true");
   const text = JSON.stringify(objects);
   const timeouts = [...text.matchAll(/"timeoutSeconds":(\d+),"matchPolicy"/g)].map(([, seconds]) => seconds);
-  t.same([timeouts.length, new Set(timeouts)], [17, new Set(["10"])]);
+  t.same([timeouts.length, new Set(timeouts)], [18, new Set(["10"])]);
 });
 
 withHelm("excludedNamespaces excludes from the webhook, and not from the policies", async (t, helm) => {

@@ -37,6 +37,21 @@ export async function warnsOfExclusions(t: Test, { run }: Target): Promise<void>
   t.match(stdout, /^Warning: .*\n.*: legacy, old\.\nOnly the policies check them: users there need no right to use/m);
 }
 
+/** Tests that the notes say which settings are missing, with commands that need an answer. */
+export async function warnsOfMissing(t: Test, { run }: Target): Promise<void> {
+  const { stdout } = await run(...DRY_UPGRADE, "profile=observe");
+  for (const setting of ["controllerUsers={ack-system/ACCOUNT}", "allowedAccounts={ACCOUNT,ACCOUNT}"]) {
+    t.match(stdout, `'settings.${setting}'`);
+    const pasted = await run(...DRY_UPGRADE.slice(0, -1), "--set-string", `settings.${setting}`);
+    t.equal(pasted.code, setting.startsWith("allowed") ? 1 : 0, "nothing is allowed by mistake");
+  }
+  t.match(stdout, "settings.controllerAccount=ACCOUNT");
+  t.match(stdout, "ack-role-resolver audit --cluster --profile enforce");
+  const accounts = "settings.controllerAccount=111122223333,settings.allowedAccounts={111122223333}";
+  const stated = await run(...DRY_UPGRADE.slice(0, -1), "--set-string", `settings.controllerUsers={a/b},${accounts}`);
+  t.notMatch(stated.stdout, /^Warning: (the webhook does not know|selectors may use)|=ACCOUNT/m);
+}
+
 const POD = "/api/v1/namespaces/ack-system/pods/old";
 
 /** A Pod of the namespace of the controllers, with a sidecar that was injected with these flags. */

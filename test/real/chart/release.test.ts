@@ -13,7 +13,7 @@ import { serveServices, SERVICE_FLAGS } from "../cert-manager/services.ts";
 import { type Balancer, startBalancer } from "../webhook/certificates/balancer.ts";
 import { emergency } from "./emergency.ts";
 import { CHART, DEPLOYMENT, findHelm, NAMESPACE, objectsIn, RELEASE } from "./helm.ts";
-import { describesStrict, refusesUnfitValues, warnsOfExclusions } from "./refused-upgrades.ts";
+import { describesStrict, refusesUnfitValues, warnsOfExclusions, warnsOfMissing } from "./refused-upgrades.ts";
 
 const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
 const CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1";
@@ -59,6 +59,7 @@ onCluster("a release of the chart on a real API server", async (t, cluster) => {
   await run("helm rollback to a revision with Ignore is corrected by certs manage", rollsBack);
   await run("refuses values that do not fit the installed release", refusesUnfitValues);
   await run("warns of namespaces that the webhook does not review", warnsOfExclusions);
+  await run("names the settings that are missing", warnsOfMissing);
   await run("describes an upgrade to strict", describesStrict);
   await run("refuses to use the Secret of the webhook's own CA with certificates.mode=files", refusesOwnSecret);
   await run("refuses to delete the right for access reviews together with the check that needs it", refusesToRevoke);

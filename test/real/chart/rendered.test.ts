@@ -43,7 +43,7 @@ withHelm("helm template and the command manifests render the same for a webhook 
 withHelm("helm template renders what the command manifests prints in the cluster", async (t, helm) => {
   for (const [values, flags] of SAME) {
     const { stdout } = await template(helm, values);
-    const rendered = byName(withoutReleaseLabels(stdout));
+    const rendered = byName(withoutReleaseLabels(stdout).map(withoutReached));
     for (const part of ["rbac", "webhooks"]) {
       const printed = byName(objectsIn((await runCommand(["manifests", part, ...flags])).stdout));
       const names = Object.keys(printed);
@@ -51,6 +51,13 @@ withHelm("helm template renders what the command manifests prints in the cluster
     }
   }
 });
+
+/** The printed manifests fail closed from the start, so nothing asks whether the API server reaches the webhook. */
+function withoutReached(object: JsonObject): JsonObject {
+  const { webhooks } = object;
+  if (!Array.isArray(webhooks)) return object;
+  return { ...object, webhooks: webhooks.filter((one) => stringAt(one, "name")?.startsWith("reached.") !== true) };
+}
 
 withHelm("each certificates.mode has its own objects and CA", async (t, helm) => {
   const [{ ca }] = await makePairs();

@@ -101,6 +101,13 @@ const CONTRADICTORY = [
   [["serviceAccount.name=default"], 'serviceAccount.name: must not be "default", because other Pods use'],
   [["serviceAccount.name=ack-role-resolver-certificates"], "would share the rights of the webhook; choose"],
   [
+    [
+      "certificates.mode=files", "certificates.caBundle=-----BEGIN CERTIFICATE-----",
+      "certificates.secretName=ack-role-resolver-webhook-ca",
+    ],
+    'certificates.secretName: must not be "ack-role-resolver-webhook-ca", because an upgrade deletes the Secrets',
+  ],
+  [
     ["podDisruptionBudget.minAvailable=0", "podDisruptionBudget.maxUnavailable=50%"],
     "podDisruptionBudget: set minAvailable or maxUnavailable, but not both",
   ],

@@ -41,6 +41,18 @@ test("ignores an object if the transform function returns null", async (t) => {
   t.same(recorder.calls, ["empty", ...current, ...current, ...current, "+b", ...current]);
 });
 
+test("removes an object that a change makes one that no decision reads", async (t) => {
+  const { recorder, openWatch } = await startReflector(t);
+  const watch = await openWatch("a");
+  await watch.write([
+    line("MODIFIED", thing("a", "11", { note: "uninteresting" })), line("MODIFIED", thing("a", "12")),
+  ].join(""));
+  await recorder.waitFor("-a");
+  await recorder.waitFor("+a");
+  const current = ["recovered", "sync"];
+  t.same(recorder.calls, ["+a", ...current, "-a", ...current, "+a", ...current]);
+});
+
 test("reads watch events from chunks that end inside a UTF-8 character", async (t) => {
   const { recorder, openWatch } = await startReflector(t);
   const watch = await openWatch();

@@ -15,7 +15,9 @@ export async function startBalancer(t: Test): Promise<Balancer> {
   const open = new Set<Socket>();
   const balancer = { address: "", backends: [] as readonly string[] };
   const server = createServer((client) => {
-    const [host = "", port] = balancer.backends[turn++ % balancer.backends.length]?.split(":") ?? [];
+    const next = balancer.backends[turn++ % balancer.backends.length];
+    if (next === undefined) return void client.destroy();
+    const [host = "", port] = next.split(":");
     const backend = connect(Number(port), host);
     for (const socket of [client, backend]) {
       open.add(socket);
