@@ -16,7 +16,10 @@ export async function startBalancer(t: Test): Promise<Balancer> {
   const balancer = { address: "", backends: [] as readonly string[] };
   const server = createServer((client) => {
     const next = balancer.backends[turn++ % balancer.backends.length];
-    if (next === undefined) return void client.destroy();
+    if (next === undefined) {
+      client.destroy();
+      return;
+    }
     const [host = "", port] = next.split(":");
     const backend = connect(Number(port), host);
     for (const socket of [client, backend]) {
