@@ -59,11 +59,20 @@ export function commonRights(options: RightsOptions): object[] {
     configMap({
       name: WEBHOOK.pendingWrites, namespace, labels: labelsOf("webhook"), annotations: WRITTEN_OFTEN,
     }),
+    ...roleWithBinding("pending-writes", namespace, [
+      { ...CONFIG_MAPS, resourceNames: [WEBHOOK.pendingWrites], verbs: ["list", "watch", "update"] },
+    ], webhookAccount(options)),
+  ];
+}
+
+/** What counts the denials of the profile `observe`. */
+export function observationRights(options: RightsOptions): object[] {
+  const { namespace } = options;
+  return [
     configMap({
       name: WEBHOOK.observedDenials, namespace, labels: labelsOf("webhook"), annotations: WRITTEN_OFTEN,
     }),
-    ...roleWithBinding("pending-writes", namespace, [
-      { ...CONFIG_MAPS, resourceNames: [WEBHOOK.pendingWrites], verbs: ["list", "watch", "update"] },
+    ...roleWithBinding("observed-denials", namespace, [
       { ...CONFIG_MAPS, resourceNames: [WEBHOOK.observedDenials], verbs: ["get", "update"] },
     ], webhookAccount(options)),
   ];

@@ -14,7 +14,9 @@ import { CAPA } from "./capa/parts.ts";
 import { CARM_MAP_RIGHTS } from "./carm/maps.ts";
 import { INJECTION } from "./injection/rights.ts";
 import type { ManifestOptions, Part } from "./part.ts";
-import { accessReviewRights, certificateRights, commonRights, readerRights, reconcilingRights } from "./rbac.ts";
+import {
+  accessReviewRights, certificateRights, commonRights, observationRights, readerRights, reconcilingRights,
+} from "./rbac.ts";
 
 /** The parts of the installation that only the program knows. The Helm chart contains them too, and everything else. */
 export const MANIFEST_PARTS = ["crds", "rbac", "policies", "webhooks", "all"] as const;
@@ -23,6 +25,10 @@ type ManifestPart = (typeof MANIFEST_PARTS)[number];
 /** The parts of the installation, besides the policies and webhooks, in the order in which a client applies them. */
 export const PARTS: readonly Part[] = [
   { objects: readerRights }, CARM_MAP_RIGHTS, { objects: commonRights },
+  {
+    isPrinted: ({ profile }) => profile === "observe", value: 'eq .Values.profile "observe"',
+    objects: observationRights,
+  },
   { value: ".Values.reconciling", objects: reconcilingRights },
   {
     isPrinted: ({ maintainsCertificates = false }) => maintainsCertificates,

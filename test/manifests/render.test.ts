@@ -46,7 +46,7 @@ const POLICIES = [
 test("renders all parts in the order in which they must be applied, with the webhooks last", (t) => {
   t.same(manifestObjects("all", OUTSIDE).map((object) => stringAt(object, "kind")), [
     "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "ClusterRole", "ClusterRoleBinding",
-    "Role", "RoleBinding", "ClusterRole", "ClusterRole", "ClusterRole", "ConfigMap", "ConfigMap", "ConfigMap", "Role",
+    "Role", "RoleBinding", "ClusterRole", "ClusterRole", "ClusterRole", "ConfigMap", "ConfigMap", "Role",
     "RoleBinding", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ServiceAccount", "Secret", "Secret",
     "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ClusterRole", ...POLICIES,
     "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
@@ -76,6 +76,9 @@ test("renders the parts of the rights only if their option is set", (t) => {
   t.same(added({ maintainsCertificates: true }), [
     "ServiceAccount certificates", "Secret certificates", "Secret webhook-tls", "Role certificates",
     "RoleBinding certificates", "ClusterRole ca-bundle", "ClusterRoleBinding ca-bundle",
+  ]);
+  t.same(added({ profile: "observe" }), [
+    "ConfigMap observed-denials", "Role observed-denials", "RoleBinding observed-denials",
   ]);
   t.same(added({ accessReviews: true }), ["ClusterRole access-reviews", "ClusterRoleBinding access-reviews"]);
   t.same(added({ inject: true }), [
