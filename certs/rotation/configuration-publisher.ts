@@ -2,6 +2,7 @@ import { sleep, type SteadyClock } from "../../shared/core/clock.ts";
 import { type JsonObject, jsonPointer, stringAt } from "../../shared/formats/json.ts";
 import { bundleChanges } from "./ca-bundle.ts";
 import { ownWebhooks } from "./own-webhooks.ts";
+import type { Reachability } from "./reachability.ts";
 import type { CertificateReports } from "./reports.ts";
 import type { TestedOperation, WatchedObjects } from "./watched-objects.ts";
 import { FAIL_WHEN_READY_ANNOTATION } from "../../shared/core/annotation-keys.ts";
@@ -13,17 +14,12 @@ interface PublisherOptions {
   readonly watched: WatchedObjects;
   /** Whether a Pod of the Service is ready. */
   readonly isReady: (service: string) => boolean;
-  /** Asks the API server whether it reaches the webhook. */
-  readonly isReached: () => Promise<boolean>;
+  readonly reachability: Pick<Reachability, "ask" | "forget">;
   readonly stopping: AbortSignal;
 }
 
 /** The minimum time between two restorations of a field, in ms, if another program reverts it each time. */
 const RESTORE_MS = 1_000;
-/** The time between two questions whether the API server reaches the webhook, in ms. */
-export const REACH_MS = 2_000;
-/** After how many ms a webhook with a ready Pod that the API server does not reach is a fault. */
-const UNREACHED_MS = 15_000;
 
 /** The webhooks of a configuration that had the caBundle when this process read or wrote them last. */
 interface Correct {
@@ -42,12 +38,8 @@ export class ConfigurationPublisher {
   readonly #correct = new Map<string, Correct>();
   /** The names of the webhooks whose failurePolicy this process has set to `Fail`. */
   readonly #failing = new Set<string>();
-  /** Since when (steady time) Pods have been ready that the API server does not reach; null if there are none. */
-  #unreachedSinceMs: number | null = null;
-  #isReached = false;
   /** Whether a failurePolicy was to be set when the configurations were seen last. */
   #isDue = false;
-  #askedMs = -Infinity;
 
   constructor(options: PublisherOptions) {
     this.#options = options;
@@ -68,37 +60,11 @@ export class ConfigurationPublisher {
       if (result === "failed") return null;
       hasReverted ||= result === "restored";
     }
-    if (!this.#isDue) this.#setUnreached(null);
+    if (!this.#isDue) this.#options.reachability.forget();
     if (hasReverted) await sleep(clock, RESTORE_MS, stopping);
     const nowMs = clock.steady();
     if (this.#inForce?.bundle !== bundle) this.#inForce = { bundle, sinceMs: nowMs };
     return nowMs - this.#inForce.sinceMs;
-  }
-
-  /** Whether a Pod is ready that the API server has not reached yet. */
-  get isWaiting(): boolean {
-    return this.#unreachedSinceMs !== null;
-  }
-
-  /** Whether the API server does not reach a ready Pod, although it had time to read the caBundle. */
-  get isUnreached(): boolean {
-    return this.#unreachedSinceMs !== null && this.#options.clock.steady() - this.#unreachedSinceMs >= UNREACHED_MS;
-  }
-
-  /** Whether the API server has reached the webhook once. Asks at most every 2 s. */
-  async #reaches(): Promise<boolean> {
-    const { clock, isReached } = this.#options;
-    const nowMs = clock.steady();
-    if (this.#isReached || nowMs - this.#askedMs < REACH_MS) return this.#isReached;
-    this.#askedMs = nowMs;
-    this.#isReached = await isReached();
-    this.#setUnreached(this.#isReached ? null : this.#unreachedSinceMs ?? nowMs);
-    return this.#isReached;
-  }
-
-  #setUnreached(sinceMs: number | null): void {
-    this.#unreachedSinceMs = sinceMs;
-    this.#options.reports.unreached(this.isUnreached);
   }
 
   /** Returns the change of the failurePolicy that is due, once the API server reaches the webhook. */
@@ -106,7 +72,7 @@ export class ConfigurationPublisher {
     const change = failureChange(object, this.#options);
     if (change.names.length === 0) return change;
     this.#isDue = true;
-    return isTrusted && await this.#reaches() ? change : { names: [], patch: [] };
+    return isTrusted && await this.#options.reachability.ask() ? change : { names: [], patch: [] };
   }
 
   /** Writes what is due in one configuration. Returns `restored` if another program had changed a correct field. */

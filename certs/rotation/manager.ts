@@ -8,8 +8,8 @@ import { LeaderElection } from "../../shared/api/leader-election.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { applyStep, nextStep, type Step, type Timing } from "./plan.ts";
 import { caBundle, trustedCAs } from "./ca-bundle.ts";
-import { ConfigurationPublisher, REACH_MS } from "./configuration-publisher.ts";
-import { isReached } from "./reached.ts";
+import { ConfigurationPublisher } from "./configuration-publisher.ts";
+import { REACH_MS, Reachability } from "./reachability.ts";
 import { ReadyServices } from "./ready-services.ts";
 import { type CertificateMetrics, CertificateReports, EVENT_CONTROLLER } from "./reports.ts";
 import { annotationFault, type CertificateSet, type StoredCertificates, withCertificates } from "./secret.ts";
@@ -58,6 +58,7 @@ export class CertificateManager {
   readonly #election: LeaderElection;
   readonly #state: SecretState;
   readonly #reports: CertificateReports;
+  readonly #reachability: Reachability;
   readonly #publisher: ConfigurationPublisher;
   readonly #serving: ServingSecret;
   readonly #events: EventRecorder;
@@ -102,8 +103,10 @@ export class CertificateManager {
     });
     this.#services = services;
     const isReady = (service: string): boolean => services.has(service);
+    const reachability = new Reachability({ ...options, reports, lease: secret });
+    this.#reachability = reachability;
     this.#publisher = new ConfigurationPublisher({
-      ...ports, isReady, isReached: () => isReached(options, secret), stopping: this.#stopping.signal,
+      ...ports, isReady, reachability, stopping: this.#stopping.signal,
     });
     this.#serving = new ServingSecret(ports);
     metrics.leader.set(0);
@@ -123,11 +126,11 @@ export class CertificateManager {
 
   /** Whether the API server does not reach a ready Pod of the webhook. */
   get isUnreached(): boolean {
-    return this.#publisher.isUnreached;
+    return this.#reachability.isUnreached;
   }
 
   #tickMs(publishMs: number): number {
-    return Math.min(this.#publisher.isWaiting ? REACH_MS : TICK_MS, publishMs);
+    return Math.min(this.#reachability.isWaiting ? REACH_MS : TICK_MS, publishMs);
   }
 
   #secretSubject(): EventSubject {
