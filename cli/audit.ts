@@ -1,6 +1,6 @@
 import { type ReviewedState, reviewRoles, unreadChecks } from "./features.ts";
 import { openCluster } from "./input/connection.ts";
-import { type Observation, readObservation } from "./input/installed-webhook.ts";
+import { type Observation, readObservation } from "./input/observation.ts";
 import { auditWithProgress } from "./input/audited.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
 import { isUnreadable } from "./input/input-faults.ts";

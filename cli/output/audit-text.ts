@@ -1,7 +1,7 @@
 import { type Section, SECTIONS } from "../../shared/core/check.ts";
 import type { Audit, AuditFinding } from "../../shared/diagnosis/audit.ts";
 import { countOf } from "../../shared/formats/text.ts";
-import type { Observation } from "../input/installed-webhook.ts";
+import type { Observation } from "../input/observation.ts";
 import type { State, StateObject } from "../input/state.ts";
 import type { Judged } from "../input/templates.ts";
 import { type IO, isQuiet, isVerbose, type LogSettings, writeLines, writeText } from "../io.ts";

@@ -1,7 +1,7 @@
 import type { ObservedDenial, ObservedDenials } from "../../shared/server/observed-denials.ts";
 import { countOf, printable } from "../../shared/formats/text.ts";
 import { shellWord } from "../../shared/formats/shell.ts";
-import type { Observation } from "../input/installed-webhook.ts";
+import type { Observation } from "../input/observation.ts";
 import { formatTable, type Paint } from "./terminal.ts";
 
 /** Returns the number of admissions that `enforce` would have denied; 0 if it is unknown. */
