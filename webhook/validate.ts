@@ -111,7 +111,7 @@ function validateExcess(
   return verdictOf({ denied: finding.severity === "deny", findings: [finding] });
 }
 
-/** Whether the limit denies. Each profile denies an object that nobody can read if it can have a new waiver. */
+/** Returns what the limit does. Each profile denies an object that nobody can read if it can have a new waiver. */
 function verdictOnUnread(
   { id }: Kind, limit: CheckEntry, { operation }: AdmissionRequest, settings: DecisionSettings,
 ): Pick<Finding, "severity" | "wouldDeny"> {
