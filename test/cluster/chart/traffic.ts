@@ -1,5 +1,5 @@
 import { Agent } from "node:https";
-import { setInterval as ticks } from "node:timers/promises";
+import { setInterval as ticks, setTimeout as pause } from "node:timers/promises";
 import { stringAt } from "../../../shared/formats/json.ts";
 import { SELECTORS } from "../../real/webhook/installed-webhook.ts";
 import type { PodCluster } from "../cluster.ts";
@@ -16,6 +16,8 @@ export interface Tally {
   sent: number;
   /** One line for each request that the API server rejected or did not answer. */
   readonly failures: string[];
+  /** One line for each request that was denied and says when to apply it again. It was, at that time. */
+  readonly repeated: string[];
   slowest: { readonly request: string; readonly durationMs: number };
 }
 
@@ -72,13 +74,23 @@ export function startTraffic({ api }: PodCluster): Traffic {
   const stopping = new AbortController();
   const agent = new Agent({ keepAlive: true });
   const [unrelated, reviewed] = [newTally(), newTally()];
-  const send = async ({ method, path, body }: Change, tally: Tally): Promise<void> => {
+  const request = async ({ method, path, body }: Change): Promise<string | null> => {
     const options = method === "PATCH" ? { agent, headers: MERGE } : { agent };
-    const startMs = performance.now();
-    const fault = await api.request(method, path, body, options).then(
+    return await api.request(method, path, body, options).then(
       ({ status, body: answer }) => (status < 300 ? null : `${status} ${stringAt(answer, "message") ?? ""}`),
       (error: unknown) => String(error),
     );
+  };
+  const send = async (change: Change, tally: Tally): Promise<void> => {
+    const { method, path } = change;
+    const startMs = performance.now();
+    let fault = await request(change);
+    const [, seconds] = /Apply it again in (\d+) s/.exec(fault ?? "") ?? [];
+    if (seconds !== undefined) {
+      tally.repeated.push(`${method} ${path}: ${fault}`);
+      await pause(Number(seconds) * 1_000);
+      fault = await request(change);
+    }
     tally.sent++;
     const durationMs = Math.round(performance.now() - startMs);
     if (durationMs > tally.slowest.durationMs) tally.slowest = { request: `${method} ${path}`, durationMs };
@@ -105,5 +117,5 @@ export function startTraffic({ api }: PodCluster): Traffic {
 }
 
 function newTally(): Tally {
-  return { sent: 0, failures: [], slowest: { request: "", durationMs: 0 } };
+  return { sent: 0, failures: [], repeated: [], slowest: { request: "", durationMs: 0 } };
 }
