@@ -12,7 +12,7 @@ test("the simulations of bench/scale, with few objects", async (t) => {
   await t.test("the webhook makes all annotations true again, at its limited rate", async (tt) => {
     const medianOf = await measured(tt, MASS_CHANGE_ROW);
     // A busy machine can read the counter only once while the few annotations are written, and then has no rate.
-    tt.notOk(medianOf("annotations written") > 6, `${medianOf("annotations written")} writes per second`);
+    tt.notOk(medianOf("annotations written") > 35, `${medianOf("annotations written")} writes per second`);
     tt.ok(medianOf("after the change back, until all are true again") > 0);
     tt.ok(medianOf("requests of the webhook") >= 1, "the webhook is in the default flow schema of service accounts");
     tt.equal(medianOf("requests rejected by priority and fairness"), 0);

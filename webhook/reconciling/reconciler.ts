@@ -4,93 +4,24 @@ import {
   objectProblems, problemsRevision, staleProblem, storeProblems,
 } from "../../shared/diagnosis/problems.ts";
 import { annotatedKey } from "../../shared/core/annotated-objects.ts";
-import { repeat, type SteadyClock } from "../../shared/core/clock.ts";
+import { repeat } from "../../shared/core/clock.ts";
 import type { ClusterPorts } from "../../shared/api/api.ts";
 import { LeaderElection } from "../../shared/api/leader-election.ts";
 import type { ObjectName } from "../../shared/api/watched-kind.ts";
 import type { DecisionSettings } from "../../shared/core/context.ts";
 import { LIMITS } from "../../shared/core/limits.ts";
-import type { Paced } from "../../shared/formats/paced.ts";
 import { type ResourceScope, type ResourceState, scanResources } from "../../shared/diagnosis/stale-resources.ts";
 import { EventRecorder } from "../../shared/server/events.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { isCurrent } from "../../shared/server/readiness.ts";
 import { RetryQueue } from "../../shared/server/retry-queue.ts";
-import { runInSlices, type TurnQueue } from "../../shared/sources/slices.ts";
+import type { TurnQueue } from "../../shared/sources/slices.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
 import { EVENT_CONTROLLER, type WebhookMetrics } from "../metrics.ts";
 import type { LeaderFlags, LeaderTask } from "./leader-task.ts";
-import { REFRESH_QPS, Refresher } from "./refresher.ts";
+import { MAX_QPS, Refresher } from "./refresher.ts";
+import { Scanner } from "./scanner.ts";
 import { TASKS } from "./tasks.ts";
-
-/** The maximum time for which a scan blocks the event loop, in ms. */
-const SLICE_MS = 10;
-const UNLIMITED = (): number => Infinity;
-/** The time between two scans without a change, in ms. */
-const INTERVAL_MS = 60_000;
-/** The minimum time between two scans after an urgent change, and after another change, in ms. */
-const AFTER_URGENT_MS = 1_000;
-const AFTER_CHANGE_MS = 10_000;
-/** The minimum time between two scans as a multiple of the duration of a scan, so that scans use little CPU time. */
-const URGENT_PAUSE = 4;
-const CHANGE_PAUSE = 20;
-
-interface ScannerOptions {
-  readonly clock: Pick<SteadyClock, "steady">;
-  /** Returns a number that changes with the objects whose changes are urgent, such as selectors. */
-  readonly revision: () => number;
-  /** The paused reviews. A scan pauses between them. */
-  readonly turns: TurnQueue;
-}
-
-/** Scans the inventory in the background: after changes, and at least once a minute. */
-export class Scanner {
-  readonly #options: ScannerOptions;
-  #isChanged = true;
-  #revision: number | null = null;
-  /** The steady time of the end of the last scan, and its duration, in ms; null before the first scan. */
-  #last: { readonly endMs: number; readonly durationMs: number } | null = null;
-
-  constructor(options: ScannerOptions) {
-    this.#options = options;
-  }
-
-  /** Records that an object may have changed, whose change is not urgent. */
-  changed(): void {
-    this.#isChanged = true;
-  }
-
-  /** Makes a scan due immediately. */
-  reset(): void {
-    this.#last = null;
-  }
-
-  get isDue(): boolean {
-    const { clock } = this.#options;
-    return this.#last === null || clock.steady() - this.#last.endMs >= Math.min(INTERVAL_MS, this.#delayMs());
-  }
-
-  #delayMs(): number {
-    const durationMs = this.#last?.durationMs ?? 0;
-    if (this.#options.revision() !== this.#revision) return Math.max(AFTER_URGENT_MS, durationMs * URGENT_PAUSE);
-    return this.#isChanged ? Math.max(AFTER_CHANGE_MS, durationMs * CHANGE_PAUSE) : INTERVAL_MS;
-  }
-
-  /** Runs the scan in slices without a deadline, between the reviews. Returns the result of the scan. */
-  async scan<T>(steps: Paced<T>): Promise<T> {
-    const { clock, revision, turns } = this.#options;
-    const startMs = clock.steady();
-    this.#isChanged = false;
-    this.#revision = revision();
-    const result = await runInSlices(steps, {
-      sliceMs: SLICE_MS, clock, remainingMs: UNLIMITED,
-      pause: (pauses) => turns.pause(pauses, UNLIMITED),
-    });
-    const endMs = clock.steady();
-    this.#last = { endMs, durationMs: endMs - startMs };
-    return result;
-  }
-}
 
 interface ReconcilerOptions extends ClusterPorts {
   readonly log: Logger;
@@ -130,6 +61,7 @@ export class Reconciler {
   #removeListener = (): void => undefined;
   #wasLeader = false;
   #stale = 0;
+  #scans = 0;
   #leaseFault: string | null = null;
 
   constructor(options: ReconcilerOptions) {
@@ -145,7 +77,8 @@ export class Reconciler {
       onLeading: () => log.info({ lease: `${lease.namespace}/${lease.name}` }, "this replica updates annotations"),
     });
     const selectors = inventory.of(SELECTORS);
-    this.#scanner = new Scanner({ ...options, revision: () => selectors.revision });
+    const { namespaces } = inventory;
+    this.#scanner = new Scanner({ ...options, revision: () => selectors.revision + namespaces.revision });
     this.#problems = new Scanner({ ...options, revision: () => problemsRevision(scope) });
     this.#scope = scope;
     this.#refresher = new Refresher({
@@ -213,6 +146,7 @@ export class Reconciler {
   async #scan(): Promise<void> {
     const { metrics, clock } = this.#options;
     let stale = 0;
+    this.#scans += 1;
     const isComplete = await this.#scanner.scan(scanResources(this.#scope, (state) => {
       if (this.#enqueue(state)) stale += 1;
       for (const problem of objectProblems(state, this.#scope)) this.#report(problem);
@@ -224,18 +158,21 @@ export class Reconciler {
     this.#reportStale(stale);
   }
 
-  /** Queues the resource if its annotations are stale. Returns whether they are. */
+  /**
+   * Queues the resource if its annotations are stale. Returns whether they are. What a scan finds first in a namespace
+   * is a flow: another namespace, and a later change of the same one, do not wait for a mass of resources.
+   */
   #enqueue({ resource, stale }: ResourceState): boolean {
     if (stale.size === 0 || this.#refresher.isWritten(resource)) return false;
-    this.#queue.add(annotatedKey(resource));
+    this.#queue.add(annotatedKey(resource), `${resource.namespace} ${this.#scans}`);
     return true;
   }
 
   #reportStale(stale: number): void {
     const { log } = this.#options;
     if (stale > 0 && this.#stale === 0) {
-      const seconds = Math.ceil(stale / REFRESH_QPS);
-      log.info({ stale, qps: REFRESH_QPS, seconds }, "stale annotations found; updating them");
+      const minSeconds = Math.ceil(stale / MAX_QPS);
+      log.info({ stale, maxQps: MAX_QPS, minSeconds }, "stale annotations found; updating them");
     }
     if (stale === 0 && this.#stale > 0) log.info("all annotations are current");
     this.#stale = stale;

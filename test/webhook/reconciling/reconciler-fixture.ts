@@ -160,14 +160,26 @@ export async function settle(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn += 1) await new Promise((done) => setImmediate(done));
 }
 
-/** Advances the clock in steps of 100 ms. After each step, the watches of the replicas deliver all changes. */
+/** The steps of the clock, in ms. */
+const STEP_MS = 20;
+
+/** Advances the clock in steps. After each step, the watches of the replicas deliver all changes. */
 export async function pass(
   clock: FakeClock, ms: number, api: FakeKubernetes, replicas: readonly Replica[],
 ): Promise<void> {
   await settle();
-  for (let passed = 0; passed < ms; passed += 100) {
-    clock.advance(100);
+  for (let passed = 0; passed < ms; passed += STEP_MS) {
+    clock.advance(STEP_MS);
     await settle();
     for (const { source } of replicas) watch(api, source);
+  }
+}
+
+/** Advances the clock until the replica has sent its first write. The watch delivers no change meanwhile. */
+export async function untilFirstWrite(clock: FakeClock, replica: Replica): Promise<void> {
+  while (replica.patches.length === 0) {
+    await settle();
+    clock.advance(500);
+    await settle();
   }
 }

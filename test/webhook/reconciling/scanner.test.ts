@@ -4,7 +4,7 @@ import { test } from "tap";
 import { Inventory } from "../../../shared/core/inventory.ts";
 import { scanResources } from "../../../shared/diagnosis/stale-resources.ts";
 import { TurnQueue } from "../../../shared/sources/slices.ts";
-import { Scanner } from "../../../webhook/reconciling/reconciler.ts";
+import { Scanner } from "../../../webhook/reconciling/scanner.ts";
 import { bucketObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
 
 const SELECTOR = selectorObject("team-a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } });
@@ -53,7 +53,7 @@ test("a scan of 10,000 resources lets the event loop continue at least every 10 
   t.same(slices.filter((ms) => ms > 10), []);
 });
 
-test("a scan is due 1 s after a selector, 10 s after another object, and 1 minute without a change", async (t) => {
+test("a scan is due 1 s after a selector, 5 s after another object, and 1 minute without a change", async (t) => {
   const { scanner, scan, inventory, advance } = scannerOf(0);
   const isDueAfter = async (ms: number, change: () => void): Promise<readonly [boolean, boolean]> => {
     await scan(() => true);
@@ -65,7 +65,7 @@ test("a scan is due 1 s after a selector, 10 s after another object, and 1 minut
   };
   t.equal(scanner.isDue, true, "at the start");
   t.same(await isDueAfter(60_000, () => undefined), [false, true]);
-  t.same(await isDueAfter(10_000, () => scanner.changed()), [false, true]);
+  t.same(await isDueAfter(5_000, () => scanner.changed()), [false, true]);
   t.same(await isDueAfter(1_000, () => {
     inventory.apply([put(SELECTOR)]);
     scanner.changed();
