@@ -17,6 +17,12 @@ const CHECKS_WITHIN_LIMITS: readonly SelectorCheck[] = [
   IRS_43, IRS_44, IRS_45, IRS_46, IRS_47, IRS_54, IRS_55, IRS_56,
 ];
 
+/** The checks of settings that annotations add. Most selectors have none, and the checks take a third of the time. */
+const OF_ANNOTATIONS: ReadonlySet<SelectorCheck> = new Set([
+  IRS_42, IRS_43, IRS_44, IRS_45, IRS_46, IRS_47, IRS_54, IRS_55, IRS_56,
+]);
+const CHECKS_WITHOUT_ANNOTATIONS = CHECKS_WITHIN_LIMITS.filter((check) => !OF_ANNOTATIONS.has(check));
+
 /** The checks that need only the IAMRoleSelector itself. They decide whether it is effective and grants its role. */
 export const SELECTOR_SELF_CHECKS: readonly SelectorCheck[] = [...CHECKS_WITHIN_LIMITS, IRS_48];
 
@@ -49,7 +55,8 @@ function selectorFaults(decoded: DecodedSelector): SelectorFault[] {
   const found: SelectorFault[] = [];
   addFaults(found, IRS_48, decoded);
   if (found.length > 0) return found;
-  for (const check of CHECKS_WITHIN_LIMITS) addFaults(found, check, decoded);
+  const checks = decoded.isAnnotated ? CHECKS_WITHIN_LIMITS : CHECKS_WITHOUT_ANNOTATIONS;
+  for (const check of checks) addFaults(found, check, decoded);
   if (found.length === 0) return found;
   const misshapen = new Set(found.filter(isMisshapen).map(({ path }) => JSON.stringify(path)));
   return misshapen.size === 0 ? found : found.filter((one) => isMisshapen(one) || !isAtOrBelow(one.path, misshapen));

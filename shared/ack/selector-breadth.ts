@@ -1,4 +1,4 @@
-import { annotationPath, type FieldPath, isSame } from "../formats/json.ts";
+import { annotationPath, type FieldPath, isSame, type JsonObject } from "../formats/json.ts";
 import type { LabelSelectorSpec } from "../formats/label-selector.ts";
 import { namespaceNameFaults } from "../formats/names.ts";
 import type { SelectorSpec } from "../core/iamroleselector.ts";
@@ -97,22 +97,24 @@ export const IRS_48: SelectorCheck = {
   fix: "split the selector into several selectors, or select by label instead of by name",
   example: "spec: {namespaceSelector: {names: [team-0001, team-0002]}} # and so on, up to team-1001",
   ofChange: true,
-  *find({ object, spec, excess }): Iterable<Fault> {
-    if (excess !== null) {
-      yield { ...excess };
-      return;
-    }
+  find({ object, spec, excess, isAnnotated }): readonly Fault[] {
+    if (excess !== null) return [{ ...excess }];
+    const faults: Fault[] = [];
     for (const { path, limit, sizeOf } of SIZES) {
       const size = sizeOf(spec);
-      if (size > limit.value) yield { path, message: tooMany(size, limit) };
+      if (size > limit.value) faults.push({ path, message: tooMany(size, limit) });
     }
-    const limit = LIMITS.annotationCharacters;
-    for (const key of SELECTOR_ANNOTATIONS) {
-      const { length } = annotationAt(object, key) ?? "";
-      if (length > limit.value) yield { path: annotationPath(key), message: tooMany(length, limit) };
-    }
+    return isAnnotated ? [...faults, ...longAnnotations(object)] : faults;
   },
 };
+
+function* longAnnotations(object: JsonObject): Iterable<Fault> {
+  const limit = LIMITS.annotationCharacters;
+  for (const key of SELECTOR_ANNOTATIONS) {
+    const { length } = annotationAt(object, key) ?? "";
+    if (length > limit.value) yield { path: annotationPath(key), message: tooMany(length, limit) };
+  }
+}
 
 function tooMany(size: number, { value, unit }: Limit): string {
   return `${size} ${unit} exceed the limit of ${value}`;

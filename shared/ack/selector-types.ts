@@ -109,11 +109,13 @@ export function hasTypes(subject: Pick<Context, "spec">): boolean {
 /** Returns each entry that is not empty and that controllers read. */
 export function typeEntries({ spec, origin, runtime }: Context): (readonly [path: FieldPath, entry: TypeEntry])[] {
   const context = { origin, runtime };
-  return typesOf({ spec }).flatMap((entry, i) => {
+  const entries: (readonly [path: FieldPath, entry: TypeEntry])[] = [];
+  for (const [i, entry] of typesOf({ spec }).entries()) {
     const effective = effectiveEntry(entry, context);
     const isRead = entry.apiVersion === null || effective !== entry;
-    return isRead && keyOf(effective) !== EMPTY_KEY ? [[[...PATH, i], effective] as const] : [];
-  });
+    if (isRead && keyOf(effective) !== EMPTY_KEY) entries.push([[...PATH, i], effective]);
+  }
+  return entries;
 }
 
 /** Returns the repairs that write one of the values for a part of an entry, which apiVersion can contain. */

@@ -1,10 +1,11 @@
-import { REPLACES_ANNOTATION } from "../core/annotation-keys.ts";
+import { REPLACES_ANNOTATION, RESOLVER_PREFIX } from "../core/annotation-keys.ts";
 import type { QuickCheck } from "../core/check.ts";
 import type { Origin, Runtime } from "../core/context.ts";
 import { objectExcess } from "../core/limits.ts";
 import { compileSpec, type EffectiveSelector } from "../core/effective-selector.ts";
 import { readSelectorSpec, type SelectorSpec } from "../core/iamroleselector.ts";
 import type { Repair } from "../core/repair.ts";
+import { NO_EXTRAS } from "../core/session.ts";
 import { readExtras } from "../core/session-annotations.ts";
 import { rewriteTypeEntries } from "../core/resource-types.ts";
 import {
@@ -54,6 +55,8 @@ export interface DecodedSelector extends SelectorContext {
   /** The first limit that the object exceeds, or null. The lists and maps of such an object are not read. */
   readonly excess: Excess | null;
   readonly spec: SelectorSpec;
+  /** Whether it has an annotation with the prefix of this program. Only these annotations add settings. */
+  readonly isAnnotated: boolean;
 }
 
 /** A check that needs only the IAMRoleSelector itself. */
@@ -63,7 +66,14 @@ export type SelectorCheck = QuickCheck<DecodedSelector>;
 export function decodeSelector(object: JsonObject, { origin, runtime }: SelectorContext): DecodedSelector {
   const excess = objectExcess(object);
   const spec = readSelectorSpec(excess === null ? object : withoutLists(object));
-  return { object, excess, spec, origin, runtime };
+  return { object, excess, spec, isAnnotated: isAnnotated(object), origin, runtime };
+}
+
+function isAnnotated(object: JsonObject): boolean {
+  const annotations = field(field(object, "metadata"), "annotations");
+  if (!isJsonObject(annotations)) return false;
+  for (const key in annotations) if (key.startsWith(RESOLVER_PREFIX)) return true;
+  return false;
 }
 
 /** A fault of a selector, and what it takes from the selector. */
@@ -121,7 +131,9 @@ export function withFaults(decoded: DecodedSelector, faults: readonly SelectorFa
   const isMalformed = runtime === "ack" ? faults.some(({ dropsSelector }) => dropsSelector === true) : !grantable;
   const judged = { object, spec, name, roleARN: arn ?? "", faults };
   if (arn === null || isMalformed) return { ...judged, effective: null };
-  const annotated = { replaces: replacedBy(object), extras: readExtras(object, spec), grantable };
+  const annotated = decoded.isAnnotated
+    ? { replaces: replacedBy(object), extras: readExtras(object, spec), grantable }
+    : { replaces: NO_NAMES, extras: NO_EXTRAS, grantable };
   return { ...judged, effective: { ...compileSpec({ ...spec, arn }, decoded), ...annotated } };
 }
 

@@ -113,8 +113,10 @@ export interface QuickCheck<Subject> extends CheckEntry {
 export function findFaults<Subject>(
   { when, find }: Pick<QuickCheck<Subject>, "when" | "find">, subject: Subject,
 ): Iterable<Fault> {
-  return when === undefined || when(subject) ? find(subject) : [];
+  return when === undefined || when(subject) ? find(subject) : NO_FAULTS;
 }
+
+const NO_FAULTS: readonly never[] = [];
 
 /** A check that scans many objects of the inventory and pauses regularly. */
 export interface ScanningCheck<Subject> extends CheckEntry {

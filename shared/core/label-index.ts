@@ -26,13 +26,11 @@ export class LabelIndex<Value extends object | string> {
   readonly #values = new Map<string, NameIndex>();
 
   add(key: string, value: string, object: Value): void {
-    if (this.count(key, value) === 0) this.#forget(key);
-    this.#objects.add(key, value, object);
+    if (this.#objects.add(key, value, object)) this.#forget(key);
   }
 
   delete(key: string, value: string, object: Value): void {
-    this.#objects.delete(key, value, object);
-    if (this.count(key, value) === 0) this.#forget(key);
+    if (this.#objects.delete(key, value, object)) this.#forget(key);
   }
 
   #forget(key: string): void {

@@ -6,17 +6,20 @@
 export class SetIndex<Value extends object | string> {
   readonly #values = new Map<string, Value | Several<Value>>();
 
-  add(key: string, value: Value): void {
+  /** Returns whether the key had no value. */
+  add(key: string, value: Value): boolean {
     const found = this.#values.get(key);
     if (found === undefined) this.#values.set(key, value);
     else if (found instanceof Several) found.add(value);
     else if (found !== value) this.#values.set(key, new Several([found, value]));
+    return found === undefined;
   }
 
-  delete(key: string, value: Value): void {
+  /** Returns whether the key has lost its last value. */
+  delete(key: string, value: Value): boolean {
     const found = this.#values.get(key);
     const isLast = found instanceof Several ? found.delete(value) && found.size === 0 : found === value;
-    if (isLast) this.#values.delete(key);
+    return isLast && this.#values.delete(key);
   }
 
   /** Returns the values of the key. Later changes may be missing in the result. */
@@ -84,16 +87,19 @@ export function labelKey(key: string, value: string): string {
 export class GroupIndex<Value extends object | string> {
   readonly #groups = new Map<string, SetIndex<Value>>();
 
-  add(group: string, key: string, value: Value): void {
+  /** Returns whether the key had no value in the group. */
+  add(group: string, key: string, value: Value): boolean {
     const index = this.#groups.get(group) ?? new SetIndex<Value>();
-    index.add(key, value);
-    this.#groups.set(group, index);
+    if (index.size === 0) this.#groups.set(group, index);
+    return index.add(key, value);
   }
 
-  delete(group: string, key: string, value: Value): void {
+  /** Returns whether the key has lost its last value in the group. */
+  delete(group: string, key: string, value: Value): boolean {
     const index = this.#groups.get(group);
-    index?.delete(key, value);
+    const isLast = index?.delete(key, value) === true;
     if (index?.size === 0) this.#groups.delete(group);
+    return isLast;
   }
 
   get(group: string): Pick<SetIndex<Value>, "get" | "count" | "keys" | "sets" | "size"> {
