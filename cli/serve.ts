@@ -4,7 +4,7 @@ import { INFRASTRUCTURE_GROUP } from "../shared/core/capa-kinds.ts";
 import { checkSeveritiesOf, leftOut } from "../shared/core/context.ts";
 import type { SettingsFor } from "../shared/core/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
-import { createLogger, logInventory, type Logger, logNotices, TurnOutput } from "../shared/server/logger.ts";
+import { createLogger, logInventory, type Logger, logNotices } from "../shared/server/logger.ts";
 import { type Drain, stopOnSignals } from "../shared/server/stopping.ts";
 import { ManifestSource } from "../shared/sources/file-source.ts";
 import type { InventorySource } from "../shared/sources/source.ts";
@@ -66,9 +66,7 @@ export async function runServer(
   command: "webhook" | "sidecar", settings: WebhookSettings | SettingsFor<"sidecar">, io: IO,
   start: (runtime: ServerRuntime) => Promise<RunningServer>,
 ): Promise<ExitStatus> {
-  // The sidecar has written who gets a session before the client gets it.
-  const output = command === "webhook" && { destination: new TurnOutput() };
-  const log = createLogger({ name: command, level: settings.logLevel, ...output });
+  const log = createLogger({ name: command, level: settings.logLevel });
   logNotices(settings, log);
   const api = settings.cluster ? await connect(settings) : undefined;
   const source = await openSource(command, settings, api);

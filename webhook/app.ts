@@ -11,6 +11,7 @@ import { ResolverError } from "../shared/formats/errors.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import type { Inventory } from "../shared/core/inventory.ts";
 import type { Logger } from "../shared/server/logger.ts";
+import { EndOfTurn } from "../shared/server/end-of-turn.ts";
 import { isCurrent } from "../shared/server/readiness.ts";
 import type { Drain } from "../shared/server/stopping.ts";
 import { TurnQueue } from "../shared/sources/slices.ts";
@@ -186,6 +187,10 @@ function addRoutes(app: WebhookApp, options: WebhookOptions, ports: WebhookPorts
   const { reviewAccess = null, fetcherOf = () => null, turns = new TurnQueue() } = ports;
   const pending = ports.pending ?? openPending(settings.runtime, ports);
   const context = { ...ports, settings, reviewAccess, fetchNamespace: fetcherOf(NAMESPACES_ON_SERVER), turns, pending };
+  const newStep = (): EndOfTurn => (
+    new EndOfTurn((err) => ports.log.error({ err }, "a review could not be recorded or answered"))
+  );
+  const turn = { reviews: newStep(), records: newStep(), responses: newStep() };
   const paths: string[] = [];
   const verbs = [["mutate", mutate, () => false], ["validate", validate, deniesInEveryProfile]] as const;
   for (const [verb, review, denies] of verbs) {
@@ -197,7 +202,7 @@ function addRoutes(app: WebhookApp, options: WebhookOptions, ports: WebhookPorts
       );
       app.register((scope, _options, done) => {
         addReviewRoute(scope, url, (request, remainingMs) => review(request, path, { ...context, remainingMs }), {
-          ...ports, admitsFailed,
+          ...ports, admitsFailed, turn,
         });
         done();
       });
@@ -205,7 +210,7 @@ function addRoutes(app: WebhookApp, options: WebhookOptions, ports: WebhookPorts
   }
   paths.push(REACHED.path);
   app.register((scope, _options, done) => {
-    addReviewRoute(scope, REACHED.path, () => skipped("reached"), { ...ports, admitsFailed: () => true });
+    addReviewRoute(scope, REACHED.path, () => skipped("reached"), { ...ports, admitsFailed: () => true, turn });
     done();
   });
   answerOtherPaths(app, paths);

@@ -1,6 +1,7 @@
 import type { AdmissionRequest } from "../shared/core/admission.ts";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { SteadyClock } from "../shared/core/clock.ts";
+import type { EndOfTurn } from "../shared/server/end-of-turn.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { parseReviewBody, type ReviewBody, startOf } from "./body/parse.ts";
 import { type Recorder, recordError, recordVerdict } from "./record.ts";
@@ -20,10 +21,21 @@ const INTERNAL_SERVER_ERROR = 500;
 /** Returns the verdict, or throws. `remainingMs` returns the remaining time until the deadline, in ms. */
 type ReviewHandler = (request: AdmissionRequest, remainingMs: () => number) => Verdict | Promise<Verdict>;
 
+/**
+ * The steps that are done together for all reviews of one turn of the event loop. A review is recorded before it is
+ * answered, so that a killed webhook has logged each answer.
+ */
+export interface TurnOfReviews {
+  readonly reviews: EndOfTurn;
+  readonly records: EndOfTurn;
+  readonly responses: EndOfTurn;
+}
+
 interface ReviewPorts extends Recorder {
   readonly clock: Pick<SteadyClock, "steady">;
   /** Whether the webhook admits an object although its review failed. */
   readonly admitsFailed: (request: AdmissionRequest) => boolean;
+  readonly turn: TurnOfReviews;
 }
 
 /**
@@ -31,7 +43,7 @@ interface ReviewPorts extends Recorder {
  * whole scope.
  */
 export function addReviewRoute(scope: FastifyInstance, path: string, handle: ReviewHandler, ports: ReviewPorts): void {
-  const { clock, admitsFailed } = ports;
+  const { clock, admitsFailed, turn: { reviews, records, responses } } = ports;
   scope.post<{ Body: ReviewBody | undefined }>(path, (request, reply) => {
     const body = request.body ?? parseReviewBody(NO_BODY);
     const review = decodeReview(body);
@@ -41,8 +53,9 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
     const budget = budgetMs(request.query);
     const answer = (verdict: Verdict): void => {
       const response = respond(review, verdict);
-      recordVerdict(ports, { path, request: review, durationMs: elapsedMs() }, verdict);
-      sendJSON(reply, response);
+      const answered = { path, request: review, durationMs: elapsedMs() };
+      records.add(() => recordVerdict(ports, answered, verdict));
+      responses.add(() => void sendJSON(reply, response));
     };
     const fail = (cause: unknown): void => {
       // Sends a verdict and not an HTTP error, because after an HTTP error, the failurePolicy could admit an object
@@ -57,14 +70,11 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
       if (isBrief(error)) reply.header("connection", "close");
       sendJSON(reply, respondFailed(review, error, result));
     };
-    try {
+    const decide = async (): Promise<void> => {
       if (body.isDiscarded) throw tooManyBodies();
-      const verdict = handle(review, () => budget - elapsedMs());
-      if (!(verdict instanceof Promise)) return answer(verdict);
-      verdict.then(answer).catch(fail).catch((error: unknown) => reply.send(error));
-    } catch (cause) {
-      fail(cause);
-    }
+      answer(await handle(review, () => budget - elapsedMs()));
+    };
+    reviews.add(() => void decide().catch(fail).catch((error: unknown) => reply.send(error)));
   });
   scope.setErrorHandler((cause, request, reply) => {
     const error = asResolverError(cause);

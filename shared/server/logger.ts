@@ -1,4 +1,3 @@
-import process from "node:process";
 import type { SelectorCounts } from "./metrics.ts";
 import { type DestinationStream, type Level, type Logger, pino, destination as toFile } from "pino";
 import { unknownGroups } from "../core/ack-groups.ts";
@@ -38,31 +37,6 @@ export class LogOutput implements DestinationStream {
       // The old stream would keep the line in memory, and write a part of it again.
       this.#file = toFile({ dest: this.#fd, sync: true });
     }
-  }
-}
-
-/**
- * Writes the lines of one turn of the event loop together: under load, a write takes longer than the rest of a review.
- * An exit loses none, but a kill loses those of the turn, whose responses may have been sent.
- */
-export class TurnOutput implements DestinationStream {
-  readonly #output: DestinationStream;
-  #lines = "";
-
-  constructor(output: DestinationStream = new LogOutput()) {
-    this.#output = output;
-    process.on("exit", () => this.#flush());
-  }
-
-  write(line: string): void {
-    if (this.#lines === "") setImmediate(() => this.#flush());
-    this.#lines += line;
-  }
-
-  #flush(): void {
-    const lines = this.#lines;
-    this.#lines = "";
-    if (lines !== "") this.#output.write(lines);
   }
 }
 

@@ -2,6 +2,7 @@ import fastify from "fastify";
 import { Registry } from "prom-client";
 import { test } from "tap";
 import { ResolverError } from "../../shared/formats/errors.ts";
+import { EndOfTurn } from "../../shared/server/end-of-turn.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { createWebhookMetrics } from "../../webhook/metrics.ts";
 import { LargeBodies } from "../../webhook/body/large-bodies.ts";
@@ -32,12 +33,15 @@ interface Answer {
   readonly metrics: string;
 }
 
+const newStep = (): EndOfTurn => new EndOfTurn(() => {});
+
 /** Returns the response to a review whose handler throws `cause`. */
 async function answerOf(cause: unknown, admitsFailed = false): Promise<Answer> {
   const [app, registry] = [fastify(), new Registry()];
   const ports = {
     log: createLogger({ name: "webhook", level: "silent" }), metrics: createWebhookMetrics(registry),
     clock: { steady: () => 0 }, admitsFailed: () => admitsFailed,
+    turn: { reviews: newStep(), records: newStep(), responses: newStep() },
   };
   const fail = (): never => {
     throw cause;

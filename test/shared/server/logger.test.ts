@@ -11,9 +11,8 @@ import { EXTENDED_NOTICE } from "../../../shared/core/context.ts";
 import { ManifestSource } from "../../../shared/sources/file-source.ts";
 import { ALWAYS_CURRENT, type InventorySource, Listeners, type SourceStatus } from "../../../shared/sources/source.ts";
 import {
-  createLogger, type Logger, logInventory, logNotices, LogOutput, logUnknownGroups, TurnOutput,
+  createLogger, type Logger, logInventory, logNotices, LogOutput, logUnknownGroups,
 } from "../../../shared/server/logger.ts";
-import { runProgram } from "../../programs/run-program.ts";
 import { eventually } from "../sources/eventually.ts";
 
 function captured(): { readonly log: Logger; readonly lines: () => unknown[] } {
@@ -133,34 +132,6 @@ test("has written each line, in order and with its own time, when the call retur
   t.ok((times[0] ?? "") >= startedAt && (times[1] ?? "") < (times[2] ?? ""));
   t.same(lines().map((line) => stringAt(line, "msg")), ["a", "b", "a", "b", "a", "b"]);
   closeSync(fd);
-});
-
-test("writes the lines of a turn together, with a TurnOutput", async (t) => {
-  const written: string[] = [];
-  const destination = new TurnOutput({ write: (text) => void written.push(text) });
-  const log = createLogger({ name: "webhook", destination });
-  for (const uid of ["a", "b"]) log.info({ uid }, "answered");
-  t.same(written, []);
-  await setImmediate();
-  t.equal(written.length, 1);
-  t.match(written[0], /^\{[^\n]*"uid":"a"[^\n]*\n\{[^\n]*"uid":"b"[^\n]*\n$/);
-  log.info({ uid: "c" }, "answered");
-  await setImmediate();
-  t.match(written.slice(1), [/"uid":"c"/]);
-});
-
-test("loses no line of a turn that ends the process, with a TurnOutput", async (t) => {
-  const logger = new URL("../../../shared/server/logger.ts", import.meta.url).href;
-  for (const [end, code] of [["process.exit(3)", 3], ["throw new Error('x')", 1]] as const) {
-    const program = `import { createLogger, TurnOutput } from ${JSON.stringify(logger)};
-      const log = createLogger({ name: "webhook", destination: new TurnOutput() });
-      log.info("first");
-      log.info("last");
-      ${end};`;
-    const result = await runProgram(process.execPath, ["--input-type=module", "--eval", program], { cwd: "/" });
-    t.equal(result.code, code);
-    t.match(result.stderr, /"msg":"first"\}\n.*"msg":"last"\}\n/);
-  }
 });
 
 test("throws nothing, and loses no other line, for a field that has no JSON", (t) => {
