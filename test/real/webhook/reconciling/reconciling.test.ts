@@ -14,8 +14,8 @@ import {
 } from "./replicas.ts";
 
 /** The number of resources for which the API server calls no webhook. */
-const RESOURCES = 50;
-const QPS = 5;
+const RESOURCES = 200;
+const QPS = 25;
 /** In any second, one more write can start, and the time until the API server receives a write varies. */
 const MAX_PER_SECOND = QPS + 2;
 const PREFIX = "ack-role-resolver.io/";
