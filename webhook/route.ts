@@ -25,7 +25,7 @@ type ReviewHandler = (request: AdmissionRequest, remainingMs: () => number) => V
  * The steps that are done together for all reviews of one turn of the event loop. A review is recorded before it is
  * answered, so that a killed webhook has logged each answer.
  */
-export interface TurnOfReviews {
+interface TurnOfReviews {
   readonly reviews: EndOfTurn;
   readonly records: EndOfTurn;
   readonly responses: EndOfTurn;

@@ -85,9 +85,10 @@ export async function simulate(stage: Stage, { resources, writes, calmMs }: Mass
   const filledPerSecond = await fill(installed, resources);
   const calmUntilMs = performance.now() + calmMs;
   // Reads the state of the webhook as often as after a change, because that also takes time.
-  const calm = await observe(installed, () => until(2 * calmMs, async () => (
-    (await reconcilerState(installed)).lastScan > 0 && performance.now() >= calmUntilMs
-  )));
+  const calm = await observe(installed, () => until(START_LIMIT_MS + calmMs, async () => {
+    await reconcilerState(installed);
+    return performance.now() >= calmUntilMs;
+  }));
   const limitMs = START_LIMIT_MS + writes * WRITE_LIMIT_MS;
   const change = await changed(installed, NEW, limitMs, ({ written }) => written >= writes);
   const changeBack = await changed(installed, OLD, limitMs, ({ stale }) => stale === 0);

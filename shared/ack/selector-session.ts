@@ -166,7 +166,6 @@ export const IRS_47: SelectorCheck = {
     + "be meant to limit the sessions.",
   fix: "correct the key, or remove the annotation",
   example: `metadata: {annotations: {${RESOLVER_PREFIX}sessionScope: 'service'}}`,
-  when: ({ object }) => field(field(object, "metadata"), "annotations") !== undefined,
   *find({ object }): Iterable<Fault> {
     for (const key of stringMap(field(field(object, "metadata"), "annotations")).keys()) {
       if (!key.startsWith(RESOLVER_PREFIX) || SELECTOR_ANNOTATIONS.has(key)) continue;
